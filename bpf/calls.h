@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The programs that user space calls: by root, calls of the core and checks of its invariants; by any thread that has
- * the program, messages to its scheduler. Needs the map `arena`.
+ * What user space calls: root, calls of the core and checks of its invariants; any thread that has the program hls_post,
+ * messages to its scheduler. Needs the map `arena`.
  */
 #ifndef HLS_BPF_CALLS_H
 #define HLS_BPF_CALLS_H
@@ -39,11 +39,8 @@ static __always_inline s64 carry_out(call_t *call)
 }
 
 /* Makes the call of the core that user space has put into domain->call, and leaves the result there. */
-SEC("syscall")
-int make_call(void *ctx)
+static __always_inline s64 make_call(void)
 {
-	USES(arena);
-	(void)ctx;
 	unsigned long irq;
 	s64 result = -1;
 	u64 due = 0;
@@ -58,7 +55,7 @@ int make_call(void *ctx)
 	}
 	bpf_local_irq_restore(&irq);
 	kick(due);
-	return (int)result;
+	return result;
 }
 
 /* A thread may send a burst of so many messages, and for long one in each interval. */
@@ -77,23 +74,21 @@ static __always_inline bool posts_too_often(u32 v, u64 now)
 }
 
 /*
- * The calling thread sends its scheduler a message (Vassal's MessageToScheduler). Any process that has the program's
- * descriptor may run it: it concerns the calling thread alone. If the policy has that thread wait, it loses its CPU on
- * its way back to user space.
+ * The calling thread sends its scheduler a message (Vassal's MessageToScheduler). Any process that has the descriptor
+ * of hls_post() may have this done: it concerns the calling thread alone. If the policy has that thread wait, it loses
+ * its CPU on its way back to user space.
  */
-SEC("syscall")
-int engine_post(struct message *ctx)
+static __always_inline void post(struct message *ctx)
 {
-	USES(arena);
 	u32 v = vp_of(bpf_get_current_task_btf());
 	unsigned long irq;
 	u64 due = 0, now = now_ns();
 	ctx->answer = -HLS_E_NOT_FOUND;
 	if (!v || v >= HLS_MAX_VPS)
-		return 0;
+		return;
 	ctx->answer = -HLS_E_BUSY;
 	if (posts_too_often(v, now))
-		return 0;
+		return;
 	bpf_local_irq_save(&irq);
 	if (lock()) {
 		u32 cpu = bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1);
@@ -107,13 +102,7 @@ int engine_post(struct message *ctx)
 	}
 	bpf_local_irq_restore(&irq);
 	kick(due);
-	return 0;
 }
-
-/* Checks the invariants, which hold while no decision is due. */
-struct check {
-	u64 late; /* CPUs that are idle although a decision is due there: normal for a moment */
-};
 
 /* Those of the CPUs that are idle. */
 static __always_inline u64 idle_of(u64 cpus)
@@ -131,10 +120,12 @@ static __always_inline u64 idle_of(u64 cpus)
 	return idle;
 }
 
-SEC("syscall")
-int check(struct check *found)
+/*
+ * Checks the invariants, which hold while no decision is due. The answer: CPUs that are idle although a decision is due
+ * there, which is normal for a moment.
+ */
+static __always_inline s64 check(struct message *ctx)
 {
-	USES(arena);
 	unsigned long irq;
 	s64 result = -HLS_E_BUSY;
 	u64 due = 0;
@@ -151,8 +142,33 @@ int check(struct check *found)
 	bpf_local_irq_restore(&irq);
 	if (result > 0)
 		end_run("an invariant of the hierarchy is broken");
-	found->late = idle_of(due);
-	return (int)result;
+	ctx->answer = idle_of(due);
+	return result;
+}
+
+/*
+ * All that user space asks of the engine, in one program, so that the verifier walks through the core once for it. It
+ * also has the functions that timers call.
+ */
+SEC("syscall")
+int engine_call(struct message *ctx)
+{
+	USES(arena);
+	switch (ctx->what) {
+	case ASK_MESSAGE:
+		post(ctx);
+		return 0;
+	case ASK_CALL:
+		return (int)make_call();
+	case ASK_WEIGH:
+		weigh_anew(ctx->number, ctx->value[0]);
+		return 0;
+	case ASK_CHECK:
+		return (int)check(ctx);
+	case ASK_TIMERS:
+		return (int)take_over_timers();
+	}
+	return -1;
 }
 
 #endif

@@ -68,7 +68,7 @@ static __always_inline u64 since_charge_ns(u32 cpu)
 }
 
 /* length_ns of the CPU were stolen; at most since the last charge counts, or the CPU's clock would run backwards. */
-static __noinline void steal(u32 cpu, u64 length_ns, u64 now)
+HLS_GLOBAL_FUNC u32 steal(u32 cpu, u64 length_ns, u64 now)
 {
 	domain->hls.now_ns = not_before_ns(now);
 	u64 most = since_charge_ns(cpu);
@@ -77,6 +77,7 @@ static __noinline void steal(u32 cpu, u64 length_ns, u64 now)
 	hls_steal(&domain->hls, cpu, length_ns);
 	if (domain->records_stolen)
 		hls_write_record(&domain->hls, 0, cpu, HLS_REC_STOLEN, length_ns, 0);
+	return 0;
 }
 
 /*
@@ -93,12 +94,13 @@ static __always_inline void settle_clock(u32 cpu, u64 lag_ns, u64 now)
 }
 
 /* settle_clock() for a CPU that is granted to the thread of v. */
-static __noinline void settle_granted(u32 cpu, u32 v, u64 now)
+HLS_GLOBAL_FUNC u32 settle_granted(u32 cpu, u32 v, u64 now)
 {
 	const struct task_struct *p = thread_of(v);
 	if (!p || cpu >= HLS_MAX_CPUS)
-		return;
+		return 0;
 	settle_clock(cpu, p == bpf_get_current_task_btf() ? lag_on_cpu(p, this_rq()) : lag_off_cpu(p, now), now);
+	return 0;
 }
 
 /*

@@ -16,7 +16,8 @@
 static __always_inline bool is_leaving(u32 cpu)
 {
 	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
-	return rq && rq->balance_callback && rq->balance_callback == &balance_push_callback;
+	const struct balance_callback *callback = rq ? rq->balance_callback : NULL;
+	return callback && callback->func == &balance_push;
 }
 
 /* Whether a CPU takes no decisions: it is offline, or leaving, or not quite back. */
@@ -37,60 +38,124 @@ static __always_inline void forget_dying(u32 cpu)
 
 /*
  * A CPU goes offline, or is back. Once it is offline dispatch() is not called there any more, and the kernel moves its
- * threads to other CPUs, where they are enqueued. Until then some of them run there without a grant.
+ * threads to other CPUs, where they are enqueued. Until then some of them run there without a grant. To be called under
+ * the lock.
  */
-static __noinline void change_cpu(u32 cpu, bool is_back)
+static __always_inline s64 change_cpu(u32 cpu, bool is_back, u64 now)
+{
+	settle(cpu, now);
+	domain->kicked &= ~(1ULL << cpu);
+	forget_dying(cpu);
+	return is_back ? hls_online(&domain->hls, cpu, now) : hls_offline(&domain->hls, cpu, now);
+}
+
+/*
+ * Tells the core of one of the CPUs that were noted: of those that are back first, since the last CPU cannot go. A CPU
+ * that is back decides at once: it may have a thread by now that is granted none (hls_running). Returns whether the lock
+ * could be had.
+ */
+HLS_GLOBAL_FUNC bool change_noted_cpu(void)
 {
 	unsigned long irq;
 	u64 due = 0;
 	s64 error = 0;
-	if (cpu >= HLS_MAX_CPUS) {
-		end_run("a CPU came or went whose number is too great for the hierarchy");
-		return;
-	}
 	bpf_local_irq_save(&irq);
-	if (lock()) {
-		u64 now = now_ns();
-		settle(cpu, now);
-		domain->kicked &= ~(1ULL << cpu);
-		forget_dying(cpu);
-		error = is_back ? hls_online(&domain->hls, cpu, now) : hls_offline(&domain->hls, cpu, now);
-		due = to_kick();
+	bool is_locked = lock();
+	if (is_locked) {
+		u64 back = domain->cpus_back, cpus = back ? back : domain->cpus_gone;
+		if (cpus) {
+			u32 cpu = __builtin_ctzll(cpus) & (HLS_MAX_CPUS - 1);
+			error = change_cpu(cpu, back, now_ns());
+			/* No sooner: may_not_send() looks without the lock. */
+			domain->cpus_back &= ~(1ULL << cpu);
+			domain->cpus_gone &= ~(1ULL << cpu);
+			due = back & (1ULL << cpu);
+		}
+		due |= to_kick();
 		unlock();
 	}
 	bpf_local_irq_restore(&irq);
 	if (error)
 		end_run("a CPU came or went that the hierarchy does not have");
 	kick(due);
+	return is_locked;
+}
+
+/* Tells the core of the CPUs that were noted. */
+HLS_GLOBAL_FUNC u32 change_noted_cpus(void)
+{
+	for (u32 i = opaque(0); i < HLS_MAX_CPUS && (domain->cpus_gone | domain->cpus_back) && can_loop; i++)
+		if (!change_noted_cpu())
+			break;
+	return 0;
+}
+
+/* Notes that a CPU has gone, or is back. This CPU's timer tells the core of it. */
+HLS_GLOBAL_FUNC u32 note_cpu(u32 cpu, u32 is_back)
+{
+	unsigned long irq;
+	if (cpu >= HLS_MAX_CPUS) {
+		end_run("a CPU came or went whose number is too great for the hierarchy");
+		return 0;
+	}
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		u64 now = scx_bpf_now(), bit = 1ULL << cpu;
+		domain->cpus_gone = is_back ? domain->cpus_gone & ~bit : domain->cpus_gone | bit;
+		domain->cpus_back = is_back ? domain->cpus_back | bit : domain->cpus_back & ~bit;
+		start_timer(bpf_get_smp_processor_id(), now, now);
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	return 0;
 }
 
 /* The kernel tells of a CPU that goes, or is back, by a kernel thread of that CPU. */
-SEC("struct_ops/engine_cpu_online")
-int engine_cpu_online(u64 *ctx)
+SEC("struct_ops/hls_cpu_online")
+int hls_cpu_online(u64 *ctx)
 {
 	USES(arena);
-	change_cpu((u32)ctx[0], true);
+	note_cpu((u32)ctx[0], true);
 	return 0;
 }
 
-SEC("struct_ops/engine_cpu_offline")
-int engine_cpu_offline(u64 *ctx)
+SEC("struct_ops/hls_cpu_offline")
+int hls_cpu_offline(u64 *ctx)
 {
 	USES(arena);
-	change_cpu((u32)ctx[0], false);
+	note_cpu((u32)ctx[0], false);
 	return 0;
 }
 
-/* Looks for CPUs that are about to go, and of which the kernel has not told yet. */
-static __noinline void look_for_leaving(void)
+/* The CPUs that are about to go, and which the core has. */
+static __always_inline u64 leaving_cpus(void)
 {
-	u64 online = domain->hls.cpus & ~domain->hls.offline;
+	u64 online = domain->hls.cpus & ~domain->hls.offline, leaving = 0;
 	for (u32 i = opaque(0); i < HLS_MAX_CPUS && online && can_loop; i++) {
 		u32 cpu = __builtin_ctzll(online);
 		online &= online - 1;
 		if (is_leaving(cpu))
-			change_cpu(cpu, false);
+			leaving |= 1ULL << cpu;
 	}
+	return leaving;
+}
+
+/*
+ * Looks for CPUs that are about to go, and of which the kernel has not told yet. Under the lock: so a CPU that comes back
+ * meanwhile is noted later.
+ */
+HLS_GLOBAL_FUNC u32 look_for_leaving(void)
+{
+	unsigned long irq;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		u64 leaving = leaving_cpus();
+		domain->cpus_gone |= leaving;
+		domain->cpus_back &= ~leaving;
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	return 0;
 }
 
 #endif

@@ -40,14 +40,14 @@ enum thread_change {
  * has time, however much happened meanwhile.
  */
 struct engine_thread {
-	u64 cpus;      /* its affinity, as the core has it */
+	u64 cpus;      /* its affinity, as the core has it; 0: it has left our class a moment ago (errands.h) */
 	u32 pid, tgid; /* 0: no thread has the VP */
 	/* Counts the threads that have had the VP. With the VP's number it names a thread for good; never 0. */
 	u32 generation;
 	u32 changes;      /* enum thread_change: what user space has not looked at */
 	u32 weights_seen; /* how many `weights_changed` its share takes into account */
-	/* Its process is killed; whether it is in a CPU's list of `dying`, and who is the next there. */
-	u32 is_dying : 1, is_listed : 1, next_dying : VP_NUMBER_BITS;
+	/* Its process is killed; whether it is in a CPU's list of `dying`, and who is the next there; enum errand. */
+	u32 is_dying : 1, is_listed : 1, next_dying : VP_NUMBER_BITS, errands : 3;
 	u64 queued_at_ns; /* since when it is runnable, and in none of the kernel's queues; 0: it is not */
 	u64 may_post_at;  /* how far its messages use up its rate: may be ahead of the time by a burst */
 	char comm[16];    /* the name that it was given last, as CHANGED_NAME says */
@@ -89,6 +89,8 @@ struct engine_domain {
 	u32 nr_moves_unnamed; /* processes that moved to another cgroup when their first thread had gone */
 	u64 probe_at_ns;      /* when the timer was to go off that is measured (probe.h) */
 	u64 probe_late_ns;    /* 1 more than it was late; 0: it has not gone off */
+	u64 cpus_gone;        /* CPUs of which the kernel has told that they go, and which the core still has */
+	u64 cpus_back;        /* CPUs of which it has told that they are back, and which the core has not yet */
 	u64 rescue_at_ns;     /* without timers: when starved threads are looked for next */
 	u64 kicked;           /* CPUs that were kicked for a decision that is still due */
 	u32 share_param;      /* 1 more than the number of the parameter `share` in `params`; 0: there is none */
@@ -102,12 +104,24 @@ struct engine_domain {
 	u64 changed[CHANGE_WORDS]; /* a bit a VP: its thread has `changes` */
 	struct hls hls;
 	struct engine_thread thread[HLS_MAX_VPS];
+	struct hls_params new_params;  /* of the thread that comes */
+	u32 first_errand, last_errand; /* of the VPs about which there are errands; the first is 0: there is none */
+	u32 next_errand[HLS_MAX_VPS];
 };
 
-/* A thread's message to its scheduler, from its policy's list, and the policy's answer. */
+/* What user space asks of engine_call(). Threads that have hls_post() can ask for the first alone. */
+enum ask {
+	ASK_MESSAGE, /* that their scheduler gets a message */
+	ASK_CALL,    /* that the call is made which is in domain->call */
+	ASK_WEIGH,   /* that the VP `number` is weighed anew, if its generation is the first value */
+	ASK_CHECK,   /* that the invariants are checked */
+	ASK_TIMERS,  /* that timers call the functions of this engine */
+};
+
+/* A thread's message to its scheduler, from its policy's list, and the policy's answer; or what else user space asks. */
 struct message {
 	u32 number;
-	u32 unused;
+	u32 what; /* enum ask; hls_post() sets it */
 	u64 value[HLS_VP_PARAMS];
 	s64 answer; /* a negative one is an enum hls_error */
 };

@@ -39,7 +39,7 @@ static __always_inline u64 to_kick(void)
  * waits for its end. A kick of another CPU, and a timer, would make it send an interrupt to itself, which would never
  * arrive; and after that no later one either, even when the CPU is back.
  */
-static __noinline bool is_going_offline(void)
+HLS_GLOBAL_FUNC bool is_going_offline(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	const struct cpumask *online = scx_bpf_get_online_cpumask();
@@ -48,26 +48,34 @@ static __noinline bool is_going_offline(void)
 	return !is_online;
 }
 
-/* Leaves these kicks to the next CPU that calls to_kick(): user space has one do so ten times a second. */
-static __noinline void put_off_kicks(u64 cpus)
+/* The same, for where it is seldom so: no CPU goes offline before the kernel has told of it (cpus.h). */
+static __always_inline bool may_not_send(void)
 {
-	if (!lock())
-		return;
-	domain->kicked &= ~cpus;
-	unlock();
+	return unlikely(domain->hls.offline | domain->cpus_gone) && is_going_offline();
 }
 
-static __noinline void kick_all(u64 cpus)
+/* Leaves these kicks to the next CPU that calls to_kick(): user space has one do so ten times a second. */
+HLS_GLOBAL_FUNC u32 put_off_kicks(u64 cpus)
 {
-	if (unlikely(domain->hls.offline) && is_going_offline()) {
+	if (!lock())
+		return 0;
+	domain->kicked &= ~cpus;
+	unlock();
+	return 0;
+}
+
+HLS_GLOBAL_FUNC u32 kick_all(u64 cpus)
+{
+	if (may_not_send()) {
 		put_off_kicks(cpus);
-		return;
+		return 0;
 	}
 	for (u32 i = opaque(0); i < HLS_MAX_CPUS && cpus && can_loop; i++) {
 		u32 cpu = __builtin_ctzll(cpus);
 		cpus &= cpus - 1;
 		scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
 	}
+	return 0;
 }
 
 static __always_inline void kick(u64 cpus)
@@ -76,17 +84,18 @@ static __always_inline void kick(u64 cpus)
 		kick_all(cpus);
 }
 
-static __noinline void start_timer(u32 cpu, u64 at, u64 now)
+HLS_GLOBAL_FUNC u32 start_timer(u32 cpu, u64 at, u64 now)
 {
 	if (!has_timers) {
 		domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
-		return;
+		return 0;
 	}
 	struct cpu_timer *t = bpf_map_lookup_elem(&timers, &cpu);
-	if (!t || (unlikely(domain->hls.offline) && is_going_offline()))
-		return;
+	if (!t || may_not_send())
+		return 0;
 	if (!bpf_timer_start(&t->timer, at > now ? at - now : 0, BPF_F_TIMER_CPU_PIN))
 		domain->cpu[cpu & (HLS_MAX_CPUS - 1)].timer_at_ns = at;
+	return 0;
 }
 
 /* Sets this CPU's timer to `at`, unless it goes off earlier anyway: then it is set again when it does. */

@@ -26,7 +26,7 @@
  * Has a CPU that the dying thread of v may use give it a moment. Returns that CPU, as a mask; 0: none, since the thread
  * does not wait, or there is none. To be called under the lock.
  */
-static __noinline u64 list_dying(u32 v)
+HLS_GLOBAL_FUNC u64 list_dying(u32 v)
 {
 	if (v >= HLS_MAX_VPS)
 		return 0;
@@ -59,7 +59,7 @@ static __always_inline bool are_dying_due(const struct engine_cpu __arena *c, u6
 }
 
 /* Gives a dying thread that waits for this CPU a moment; whether there is one. From dispatch(), under the lock. */
-static __noinline bool insert_dying(u32 cpu, u64 now)
+HLS_GLOBAL_FUNC bool insert_dying(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	if (!are_dying_due(c, now)) {
@@ -81,12 +81,12 @@ static __noinline bool insert_dying(u32 cpu, u64 now)
 }
 
 /* The thread of v has been told to end. */
-static __noinline void let_end(u32 v)
+HLS_GLOBAL_FUNC u32 let_end(u32 v)
 {
 	unsigned long irq;
 	u64 due = 0;
 	if (v >= HLS_MAX_VPS)
-		return;
+		return 0;
 	bpf_local_irq_save(&irq);
 	if (lock()) {
 		domain->thread[v].is_dying = true;
@@ -95,6 +95,7 @@ static __noinline void let_end(u32 v)
 	}
 	bpf_local_irq_restore(&irq);
 	kick(due);
+	return 0;
 }
 
 /* All threads of p's process have been told to end. */

@@ -110,8 +110,14 @@ static __always_inline bool are_many_records(void)
 	return true;
 }
 
+/* Whether the thread of v, to which a CPU is granted, is not the current one of this CPU. */
+HLS_GLOBAL_FUNC bool is_away(u32 v)
+{
+	return v && thread_of(v) != bpf_get_current_task_btf();
+}
+
 /* A slice of this CPU is over, or the timer of a scheduler is due. */
-static __always_inline void act_on_time(u32 cpu)
+HLS_GLOBAL_FUNC u32 act_on_time(u32 cpu)
 {
 	unsigned long irq;
 	bpf_local_irq_save(&irq);
@@ -128,7 +134,7 @@ static __always_inline void act_on_time(u32 cpu)
 			due |= end_rescue(cpu, now);
 		if (unlikely(domain->cpu[cpu].dying))
 			due |= 1ULL << cpu;
-		if (v && thread_of(v) != bpf_get_current_task_btf())
+		if (is_away(v))
 			set_timer_without_slice(cpu, now);
 		else if (!((domain->hls.kick >> cpu) & 1))
 			set_timer(cpu, now);
@@ -136,14 +142,16 @@ static __always_inline void act_on_time(u32 cpu)
 	}
 	bpf_local_irq_restore(&irq);
 	kick(due);
+	return 0;
 }
 
 static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 {
 	USES(arena);
 	(void)map, (void)t;
-	if (*key < HLS_MAX_CPUS)
-		act_on_time(*key);
+	u32 cpu = *key & (HLS_MAX_CPUS - 1);
+	act_on_time(cpu);
+	do_what_was_left();
 	return 0;
 }
 
@@ -152,16 +160,22 @@ int engine_pulse(u64 *ctx)
 {
 	USES(arena);
 	(void)ctx;
+	/* A constant: where there are timers the verifier does not look at what follows. */
+	if (has_timers)
+		return 0;
 	u32 cpu = bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1);
 	u64 now = scx_bpf_now(), rescue_at_ns = domain->rescue_at_ns;
 	if (!domain->has_begun)
 		return 0;
 	if (now >= domain->cpu[cpu].timer_at_ns)
 		act_on_time(cpu);
+	do_what_was_left();
 	/* One CPU looks, whose exchange succeeds. */
 	if (now >= rescue_at_ns && __sync_val_compare_and_swap(&domain->rescue_at_ns, rescue_at_ns,
-							       now + RESCUE_INTERVAL_NS) == rescue_at_ns)
+							       now + RESCUE_INTERVAL_NS) == rescue_at_ns) {
+		look_for_leaving();
 		domain->rescue_at_ns = now + rescue_starved();
+	}
 	return 0;
 }
 
@@ -177,8 +191,8 @@ static __always_inline bool is_bound(const struct task_struct *p)
 }
 
 /*
- * Gives the core the thread's affinity, where the core has another one. The caller requests the thread's VP next: to do
- * that here would take stack that later calls need.
+ * Gives the core the thread's affinity, where the core has another one, or none since the thread had left our class
+ * (leave_class). The caller requests the thread's VP next: to do that here would take stack that later calls need.
  */
 static __always_inline void follow_affinity(u32 v, const struct task_struct *p, u64 now)
 {
@@ -297,15 +311,16 @@ int engine_dispatch(u64 *ctx)
 }
 
 /* The thread that the CPU is granted to is back on it: the CPU's clock goes on, and its timer waits for the slice. */
-static __noinline void resume_slice(u32 cpu)
+HLS_GLOBAL_FUNC u32 resume_slice(u32 cpu)
 {
 	if (cpu >= HLS_MAX_CPUS || !lock())
-		return;
+		return 0;
 	u64 clock = this_rq()->clock;
 	settle(cpu, clock);
 	domain->cpu[cpu].slice_waits = false;
 	set_timer(cpu, not_before_ns(clock));
 	unlock();
+	return 0;
 }
 
 /*
@@ -387,20 +402,14 @@ static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks, u32 
 	kick(due);
 }
 
-/* stop() for a thread that may not be the current thread of this CPU. */
-static __noinline void stop_elsewhere(u32 v, struct task_struct *p)
-{
-	u64 now = scx_bpf_now();
-	stop(v, lag_off_cpu(p, now), now, false, 0);
-}
-
 /* The kernel takes the thread of v out of its queue for a moment, to change its properties or its run queue. */
-static __noinline void leave_queue(u32 v)
+HLS_GLOBAL_FUNC u32 leave_queue(u32 v)
 {
 	if (!lock())
-		return;
+		return 0;
 	domain->thread[v].queued_at_ns = 0;
 	unlock();
+	return 0;
 }
 
 /*
@@ -425,7 +434,10 @@ int engine_quiescent(u64 *ctx)
 	return 0;
 }
 
-/* A thread joins our class, for the first time or again. */
+/*
+ * A thread joins our class, for the first time or again. Where it has a CPU already, that CPU decides at once: kicks that
+ * came while the thread was of another class were dropped, and hls_running() is called on this CPU, not on that one.
+ */
 SEC("struct_ops/hls_enable")
 int hls_enable(u64 *ctx)
 {
@@ -433,18 +445,20 @@ int hls_enable(u64 *ctx)
 	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, 0);
 	if (word)
 		p->scx.dsq_vtime = *word;
+	if (scx_bpf_task_running(p))
+		scx_bpf_kick_cpu(scx_bpf_task_cpu(p), KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
 	return 0;
 }
 
 /* A thread leaves our class, for another one or because it ends. */
-SEC("struct_ops/engine_disable")
-int engine_disable(u64 *ctx)
+SEC("struct_ops/hls_disable")
+int hls_disable(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p);
 	if (v)
-		stop_elsewhere(v, p);
+		leave_class(v);
 	return 0;
 }
 
@@ -468,23 +482,15 @@ int engine_yielded(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops/engine_set_cpumask")
-int engine_set_cpumask(u64 *ctx)
+/* A thread has another affinity. Of one that is queued enqueue() hears, which follows at once. */
+SEC("struct_ops/hls_set_cpumask")
+int hls_set_cpumask(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
-	const struct cpumask *mask = (void *)ctx[1];
 	u32 v = vp_of(p);
-	if (!v || !lock())
-		return 0;
-	u64 cpus = mask->bits[0] & domain->hls.cpus, due = 0;
-	if (cpus && cpus != domain->thread[v].cpus) {
-		domain->thread[v].cpus = cpus;
-		hls_set_affinity(&domain->hls, v, cpus, now_ns());
-		due = to_kick();
-	}
-	unlock();
-	kick(due);
+	if (v && (scx_bpf_task_running(p) || !p->on_rq))
+		change_affinity(v);
 	return 0;
 }
 
@@ -496,30 +502,16 @@ int engine_init(void *ctx)
 	const struct cpumask *mask = scx_bpf_get_online_cpumask();
 	u64 online = mask->bits[0];
 	scx_bpf_put_cpumask(mask);
-	if (online & ~domain->hls.cpus)
-		return -19; /* ENODEV: a CPU came online since user space counted them */
-	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && can_loop; cpu++) {
-		u32 key = cpu;
-		struct cpu_timer *t = bpf_map_lookup_elem(&timers, &key);
-		if (!t)
-			return -1;
+	if (online != (domain->hls.cpus & ~domain->hls.offline))
+		return -19; /* ENODEV: a CPU came or went since user space counted them */
+	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && can_loop; cpu++)
 		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
-		if (has_timers) {
-			bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC);
-			bpf_timer_set_callback(&t->timer, on_timer);
-		}
-		if (((domain->hls.cpus & ~online) >> cpu) & 1)
-			hls_offline(&domain->hls, cpu, now_ns());
-	}
 	u32 only = 0;
 	struct cpu_timer *t = bpf_map_lookup_elem(&rescuer, &only);
 	if (!t)
 		return -1;
-	if (has_timers) {
-		bpf_timer_init(&t->timer, &rescuer, CLOCK_MONOTONIC);
-		bpf_timer_set_callback(&t->timer, look_for_starved);
+	if (has_timers)
 		bpf_timer_start(&t->timer, RESCUE_INTERVAL_NS, 0);
-	}
 	domain->has_begun = true;
 	return 0;
 }
@@ -583,11 +575,6 @@ struct sched_ext_ops engine_ops = {
     .dispatch = (void *)engine_dispatch,
     .quiescent = (void *)engine_quiescent,
     .yield = (void *)engine_yielded,
-    .set_weight = (void *)engine_set_weight,
-    .set_cpumask = (void *)engine_set_cpumask,
-    .cpu_online = (void *)engine_cpu_online,
-    .cpu_offline = (void *)engine_cpu_offline,
-    .disable = (void *)engine_disable,
     .init_task = (void *)engine_init_task,
     .exit_task = (void *)engine_exit_task,
     .init = (void *)engine_init,

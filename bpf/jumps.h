@@ -45,13 +45,8 @@ static volatile u32 by_lookup;
 JUMP("struct_ops/hls_dispatch", dispatch, 0)
 JUMP("struct_ops/hls_quiescent", quiescent, 0)
 JUMP("struct_ops.s/hls_init", init, by_lookup)
-JUMP("struct_ops/hls_disable", disable, by_lookup)
 JUMP("struct_ops/hls_yielded", yielded, by_lookup)
 JUMP("struct_ops/hls_exit_task", exit_task, by_lookup)
-JUMP("struct_ops/hls_set_cpumask", set_cpumask, by_lookup)
-JUMP("struct_ops/hls_set_weight", set_weight, by_lookup)
-JUMP("struct_ops/hls_cpu_online", cpu_online, by_lookup)
-JUMP("struct_ops/hls_cpu_offline", cpu_offline, by_lookup)
 
 /*
  * The operation for threads that are runnable. When the process that holds the maps ends, the kernel empties them a
@@ -75,6 +70,7 @@ CURRENT_PROGRAM(post);
 SEC("syscall")
 int hls_post(struct message *ctx)
 {
+	ctx->what = ASK_MESSAGE;
 	ctx->answer = -HLS_E_NOT_FOUND;
 	bpf_tail_call(ctx, &jump_post, by_lookup);
 	return 0;
@@ -89,24 +85,26 @@ JUMP("tp_btf/hrtimer_expire_entry", pulse, by_lookup)
 static int on_timer(void *map, u32 *key, struct cpu_timer *t);
 
 /* User space has made this engine the current one: timers call its functions from now on. */
-SEC("syscall")
-int take_over_timers(void *ctx)
+static __always_inline s64 take_over_timers(void)
 {
-	USES(arena);
-	(void)ctx;
 	s64 error = 0;
-	if (!has_timers || !domain->has_begun)
+	if (!has_timers)
 		return 0;
 	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && !error && can_loop; cpu++) {
 		u32 key = cpu;
 		struct cpu_timer *t = bpf_map_lookup_elem(&timers, &key);
-		error = t ? bpf_timer_set_callback(&t->timer, on_timer) : -1;
+		if (!t)
+			return -1;
+		/* The first engine of the run makes the timer; for a later one it is there already. */
+		bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC);
+		error = bpf_timer_set_callback(&t->timer, on_timer);
 	}
 	u32 only = 0;
 	struct cpu_timer *t = bpf_map_lookup_elem(&rescuer, &only);
 	if (!t || error)
 		return -1;
-	return (int)bpf_timer_set_callback(&t->timer, look_for_starved);
+	bpf_timer_init(&t->timer, &rescuer, CLOCK_MONOTONIC);
+	return bpf_timer_set_callback(&t->timer, look_for_starved);
 }
 
 #endif

@@ -93,10 +93,10 @@ static __always_inline void seal(void)
 }
 
 /* Waits for the lock, until it is had or the domain is sealed. By the hardware's clock, as time_hold() does. */
-static __noinline bool wait_for_lock(u32 ticket)
+HLS_GLOBAL_FUNC bool wait_for_lock(u32 ticket)
 {
 	u64 since = bpf_ktime_get_ns();
-	for (u32 i = 0; i < LOCK_ROUNDS && !domain->sealed; i++)
+	for (u32 i = opaque(0); i < LOCK_ROUNDS && !domain->sealed && can_loop; i++)
 		if (spin(ticket)) {
 			u64 waited_ns = bpf_ktime_get_ns() - since;
 			if (waited_ns > domain->longest_wait_ns)
@@ -123,11 +123,12 @@ static __noinline bool wait_for_lock(u32 ticket)
  * Begins a hold that is timed. By the hardware's clock: scx_bpf_now() may stand still while the run queue's lock is
  * held, and what the run queue has noted may be earlier than what was read just before.
  */
-static __noinline void time_hold(void)
+HLS_GLOBAL_FUNC u32 time_hold(void)
 {
 	check_holder(!domain->held_since_ns, "the lock of the hierarchy was taken while it was held");
 	domain->holder = bpf_get_smp_processor_id();
 	domain->held_since_ns = bpf_ktime_get_ns();
+	return 0;
 }
 
 /* Takes the lock; false: the domain is sealed, and nothing in it may change. */
@@ -154,7 +155,7 @@ static __always_inline bool lock(void)
 }
 
 /* Ends a hold that was timed. */
-static __noinline void end_timed_hold(void)
+HLS_GLOBAL_FUNC u32 end_timed_hold(void)
 {
 	u64 held_ns = bpf_ktime_get_ns() - domain->held_since_ns;
 	check_holder(domain->holder == bpf_get_smp_processor_id(),
@@ -162,6 +163,7 @@ static __noinline void end_timed_hold(void)
 	domain->held_since_ns = 0;
 	if (held_ns > domain->longest_hold_ns)
 		domain->longest_hold_ns = held_ns;
+	return 0;
 }
 
 static __always_inline void unlock(void)

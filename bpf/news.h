@@ -10,14 +10,15 @@
 #include "sched_ext.h"
 
 /* Wakes user space, unless it was woken already. Never under the lock. */
-static __noinline void announce(void)
+HLS_GLOBAL_FUNC u32 announce(void)
 {
 	u32 nothing = 0;
 	/* An exchange, so that user space, which looks after it has taken this back, sees what was noted before. */
 	if (__sync_lock_test_and_set(&domain->is_announced, true))
-		return;
+		return 0;
 	if (bpf_ringbuf_output(&doorbell, &nothing, sizeof(nothing), 0))
 		domain->is_announced = false;
+	return 0;
 }
 
 /* Notes for user space that something has happened to the thread of v. */

@@ -15,6 +15,7 @@
 #define HLS_BPF_RESCUE_H
 
 #include "cpus.h"
+#include "errands.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -64,10 +65,18 @@ static __always_inline bool is_stranded(const struct engine_thread __arena *t)
 	return !(t->cpus & ~domain->hls.offline);
 }
 
-/* Looks for starved threads, and has one of them rescued on each CPU; returns when to look again: in so many ns. */
-static __always_inline u64 rescue_starved(void)
+/* Does what operations have left to a timer: by whichever timer goes off first. */
+static __always_inline void do_what_was_left(void)
 {
-	look_for_leaving();
+	if (unlikely(domain->first_errand))
+		do_errands();
+	if (unlikely(domain->cpus_gone | domain->cpus_back))
+		change_noted_cpus();
+}
+
+/* Looks for starved threads, and has one of them rescued on each CPU; returns when to look again: in so many ns. */
+HLS_GLOBAL_FUNC u64 rescue_starved(void)
+{
 	u64 now = scx_bpf_now(), due = 0, free = domain->hls.cpus & ~domain->hls.offline & ~in_rescue(&due);
 	u32 v = rescued_last, starved = opaque(0), vps = domain->hls.used_vps;
 	for (u32 i = opaque(0); i < vps && i < HLS_MAX_VPS && can_loop; i++) {
@@ -95,16 +104,19 @@ static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
 {
 	USES(arena);
 	(void)map, (void)key;
+	look_for_leaving();
+	do_what_was_left();
 	bpf_timer_start(&t->timer, rescue_starved(), 0);
 	return 0;
 }
 
 /* Puts a thread whose CPUs have all gone on the one of them where it is, until the kernel can push it off. */
-static __noinline void insert_stranded(u32 v)
+HLS_GLOBAL_FUNC u32 insert_stranded(u32 v)
 {
 	struct task_struct *task = thread_of(v);
 	if (task)
 		insert(task, SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(task), SLICE_NS, 0);
+	return 0;
 }
 
 /* Gives the thread of v, which may use this CPU, the CPU for a moment. From dispatch(), under the lock. */
@@ -124,7 +136,7 @@ static __always_inline void begin_moment(u32 cpu, u32 v, u64 now)
  * The thread that has the CPU for a moment has it no more. Dying threads pay for it. Returns a mask of that CPU, which
  * is to decide anew. To be called under the lock.
  */
-static __noinline u64 end_moment(u32 cpu, u64 now)
+HLS_GLOBAL_FUNC u64 end_moment(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	u64 since = c->rescued_since_ns, paid = c->dying_paid_ns > since ? c->dying_paid_ns : since;
@@ -138,7 +150,7 @@ static __noinline u64 end_moment(u32 cpu, u64 now)
  * Rescues the starved thread that this CPU is to rescue, without a grant; whether this CPU has it now. From dispatch(),
  * under the lock.
  */
-static __noinline bool insert_starved(u32 cpu, u64 now)
+HLS_GLOBAL_FUNC bool insert_starved(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	u32 v = c->rescue;
@@ -156,7 +168,7 @@ static __noinline bool insert_starved(u32 cpu, u64 now)
 }
 
 /* The timer of a CPU that a thread has for a moment went off: a mask of that CPU if the moment is over, else 0. */
-static __noinline u64 end_rescue(u32 cpu, u64 now)
+HLS_GLOBAL_FUNC u64 end_rescue(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	if (now < c->rescued_until_ns) {

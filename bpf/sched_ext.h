@@ -40,6 +40,7 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int pid, tgid;
+	unsigned int on_rq;
 	int static_prio;
 	unsigned int policy;
 	const struct cred *real_cred;
@@ -51,9 +52,15 @@ struct task_struct {
 	struct sched_ext_entity scx;
 };
 
+struct rq;
+
+struct balance_callback {
+	void (*func)(struct rq *rq);
+};
+
 struct rq {
 	u64 clock, clock_task;
-	const void *balance_callback;
+	const struct balance_callback *balance_callback;
 };
 
 struct kernfs_iattrs {
@@ -176,13 +183,13 @@ void bpf_rcu_read_unlock(void) __ksym;
 void bpf_local_irq_save(unsigned long *flags) __ksym;
 void bpf_local_irq_restore(unsigned long *flags) __ksym;
 extern const struct rq runqueues __ksym;
-/* A run queue's balance_callback while the kernel pushes all threads off its CPU. */
-extern const void balance_push_callback __ksym __weak;
 /*
- * There only if RCU is preemptible. Never called: declared as a function, it is looked up in the kernel's BTF. The list
- * of the kernel's addresses, where data is looked up, may be hidden (kernel.kptr_restrict).
+ * Two functions that are never called: what counts is their addresses. They are looked up in the kernel's BTF. The list of
+ * the kernel's addresses, where data is looked up, may be hidden (kernel.kptr_restrict), and takes long to read.
  */
-void __rcu_read_lock(void) __ksym __weak;
+void balance_push(
+    struct rq *rq) __ksym __weak;         /* a run queue calls it while the kernel pushes all threads off its CPU */
+void __rcu_read_lock(void) __ksym __weak; /* there only if RCU is preemptible */
 
 struct bpf_timer {
 	u64 opaque[2];

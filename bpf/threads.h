@@ -40,15 +40,36 @@ static __always_inline bool has_room(const struct task_struct *p)
 }
 
 /*
+ * Attaches a thread that comes below the root scheduler with the share of its weights, which `w` has then; without that
+ * where its policy does not take the share. Returns the VP, or an error. To be called under the lock.
+ */
+static __noinline s64 attach_weighed(struct thread_weight *w)
+{
+	s64 v = -HLS_E_PARAM;
+	if (domain->share_param && w) {
+		u32 seen = find_share(w);
+		for (u32 i = 0; i < HLS_SCHEDULER_PARAMS; i++)
+			domain->new_params.value[i] = domain->params.value[i];
+		domain->new_params.value[share_number()] = w->share;
+		v = hls_attach(&domain->hls, domain->root, 0, &domain->new_params, now_ns());
+		if (v > 0)
+			domain->thread[v].weights_seen = seen;
+	}
+	return v == -HLS_E_PARAM ? hls_attach(&domain->hls, domain->root, 0, &domain->params, now_ns()) : v;
+}
+
+/*
  * Gives p a VP below the root scheduler, or below the one for `hls` itself; the VP's word, or 0: there is none. To be
  * called under the lock.
  */
 static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus, u64 cgroup)
 {
 	bool is_own = (u32)p->tgid == domain->service_tgid;
-	u32 scheduler = is_own ? domain->service : domain->root;
-	params_t *params = is_own ? &domain->service_params : &domain->params;
-	s64 v = has_room(p) ? hls_attach(&domain->hls, scheduler, 0, params, now_ns()) : 0;
+	struct thread_weight weight = {.cgroup = cgroup, .weight = weight_of(p)};
+	s64 v = 0;
+	if (has_room(p))
+		v = is_own ? hls_attach(&domain->hls, domain->service, 0, &domain->service_params, now_ns())
+			   : attach_weighed(&weight);
 	if (v <= 0) {
 		domain->nr_refused++;
 		domain->refused_tgid = p->tgid;
@@ -63,8 +84,11 @@ static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus, 
 	t->is_dying = false;
 	t->cpus = cpus & domain->hls.cpus;
 	if (t->cpus && t->cpus != domain->hls.cpus)
-		hls_set_affinity(&domain->hls, v, t->cpus, now_ns());
-	begin_to_weigh(v, p, cgroup);
+		bind(&domain->hls, v, t->cpus);
+	u32 key = v;
+	struct thread_weight *w = bpf_map_lookup_elem(&thread_weights, &key);
+	if (w)
+		*w = weight;
 	return vp_word(v, t->generation);
 }
 
@@ -137,6 +161,7 @@ int hls_init_task(u64 *ctx)
 	return 0;
 }
 
+/* A thread goes. It wants no CPU any more, unless it has left our class a moment ago. */
 SEC("struct_ops/engine_exit_task")
 int engine_exit_task(u64 *ctx)
 {
@@ -144,19 +169,22 @@ int engine_exit_task(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, 0);
 	u32 v = word ? vp_number(*word) : 0;
-	if (!v)
+	if (!v || v >= HLS_MAX_VPS)
 		return 0;
 	/* Once the VP is free, a fork on another CPU may take it: first drop what leads from the VP to this thread. */
 	drop_task(v);
 	*word = 0;
 	if (!lock())
 		return 0;
+	const vp_t *vp = &domain->hls.vp[v];
 	domain->thread[v].pid = domain->thread[v].tgid = 0;
-	domain->nr_threads--;
-	hls_detach(&domain->hls, v, now_ns());
-	u64 due = to_kick();
+	if (vp->state == HLS_WAITING && !domain->thread[v].errands) {
+		domain->nr_threads--;
+		detach_waiting(&domain->hls, v);
+	} else {
+		leave_errand(v, ERRAND_GO);
+	}
 	unlock();
-	kick(due);
 	note_change(v, CHANGED_THREAD);
 	announce();
 	return 0;

@@ -9,7 +9,7 @@
 #ifndef HLS_BPF_WEIGHTS_H
 #define HLS_BPF_WEIGHTS_H
 
-#include "due.h"
+#include "errands.h"
 #include "news.h"
 #include "shares.h"
 
@@ -86,7 +86,7 @@ static __always_inline u64 cgroup_of(const struct scx_init_task_args *args)
 }
 
 /* The share of a thread in this cgroup that would else have `share`, both with SHARE_BITS. */
-static __noinline u64 share_in_cgroups(u64 share, u64 cgroup)
+HLS_GLOBAL_FUNC u64 share_in_cgroups(u64 share, u64 cgroup)
 {
 	for (u32 i = opaque(0); i < MAX_CGROUP_DEPTH && cgroup && can_loop; i++) {
 		u64 number = cgroup;
@@ -106,6 +106,21 @@ static __always_inline u32 share_number(void)
 }
 
 /*
+ * The share that follows from the weights of a thread. Returns how many changes of the weights of cgroups it takes into
+ * account.
+ */
+static __noinline u32 find_share(struct thread_weight *w)
+{
+	if (!w)
+		return 0;
+	/* The exchange changes nothing: with it, the weights of cgroups are not read before it. */
+	u32 seen = __sync_val_compare_and_swap(&domain->weights_changed, 0, 0);
+	u64 share = share_of_weight(domain->params.value[share_number()], w->weight);
+	w->share = rounded_share(share_in_cgroups(share, w->cgroup));
+	return seen;
+}
+
+/*
  * Gives the thread of v the share that follows from its weights; unless somebody has given it another one, or has
  * placed it below another scheduler. To be called under the lock.
  */
@@ -116,24 +131,9 @@ static __always_inline void weigh(u32 v, struct thread_weight *w)
 	u64 before = w->share;
 	if (!domain->share_param)
 		return;
-	/* The exchange changes nothing: with it, the weights of cgroups are not read before it. */
-	domain->thread[v].weights_seen = __sync_val_compare_and_swap(&domain->weights_changed, 0, 0);
-	u64 share = share_of_weight(domain->params.value[number], w->weight);
-	w->share = rounded_share(share_in_cgroups(share, w->cgroup));
+	domain->thread[v].weights_seen = find_share(w);
 	if (w->share != before && vp->parent == domain->root && vp->param[number] == before)
 		hls_set_param(&domain->hls, v, number, w->share, now_ns());
-}
-
-/* A thread has come, and has the share of nice 0 so far. To be called under the lock. */
-static __always_inline void begin_to_weigh(u32 v, const struct task_struct *p, u64 cgroup)
-{
-	struct thread_weight *w = bpf_map_lookup_elem(&thread_weights, &v);
-	if (!w)
-		return;
-	w->cgroup = cgroup;
-	w->weight = weight_of(p);
-	w->share = domain->params.value[share_number()];
-	weigh(v, w);
 }
 
 /* A thread that comes back to the root scheduler without a share of its own gets that of its weights. */
@@ -149,49 +149,38 @@ static __always_inline void weigh_move(call_t *call)
 }
 
 /* A thread has another nice value, or is enabled with one. */
-SEC("struct_ops/engine_set_weight")
-int engine_set_weight(u64 *ctx)
+SEC("struct_ops/hls_set_weight")
+int hls_set_weight(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 weight = weight_of(p), v = kept_vp(p);
 	struct thread_weight *w = bpf_map_lookup_elem(&thread_weights, &v);
-	if (!v || !w || w->weight == weight || !lock())
+	if (!v || !w || w->weight == weight)
 		return 0;
 	w->weight = weight;
-	weigh(v, w);
-	u64 due = to_kick();
-	unlock();
-	kick(due);
+	note_change(v, CHANGED_WEIGHT);
+	announce();
 	return 0;
 }
 
-/* A thread that user space names by its VP and that VP's generation. */
-struct named_thread {
-	u32 v, generation;
-};
-
 /* User space has the thread weighed anew: it is in another cgroup, or some cgroup has another weight. */
-SEC("syscall")
-int weigh_anew(struct named_thread *named)
+static __always_inline void weigh_anew(u32 v, u32 generation)
 {
-	USES(arena);
-	u32 v = named->v;
 	struct thread_weight *w = bpf_map_lookup_elem(&thread_weights, &v);
 	unsigned long irq;
 	u64 due = 0;
 	if (!v || !w)
-		return 0;
+		return;
 	bpf_local_irq_save(&irq);
 	if (lock()) {
-		if (is_still_of(v, named->generation))
+		if (is_still_of(v, generation))
 			weigh(v, w);
 		due = to_kick();
 		unlock();
 	}
 	bpf_local_irq_restore(&irq);
 	kick(due);
-	return 0;
 }
 
 /* A cgroup has the controller from now on, or had it when the engine is attached. */

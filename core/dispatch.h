@@ -26,12 +26,6 @@
 	}
 
 /*
- * Whether the core that runs has the policy: user space may leave out those of the literature, if nobody needs them.
- * Only code that is inlined has to ask: calls of functions of such policies are taken out by user space.
- */
-#define IS_IN(number) ((number) < HLS_FIRST_OPTIONAL || (number) >= HLS_FIRST_LOADED || port_has_policy(number))
-
-/*
  * Hooks of the standard policies are inlined into standard_HOOK(), those of loaded ones into loaded_HOOK(). Hooks of
  * the literature are functions of their own: so a chain of calls needs as much of the BPF stack as one of them does,
  * however many there are. Small ones are inlined all the same, and long ones into literature_HOOK(): a BPF program has
@@ -64,11 +58,11 @@
 		if (fn##_policy.hook)                  \
 			fn##_policy.hook arguments;    \
 		break;
-#define TELL_APART(number, fn, CONST, hook, need, arguments)                \
-	case number:                                                        \
-		need(fn, hook);                                             \
-		if (fn##_policy.hook && (!INLINES_##need || IS_IN(number))) \
-			CALL_##need(fn, hook, arguments);                   \
+#define TELL_APART(number, fn, CONST, hook, need, arguments) \
+	case number:                                         \
+		need(fn, hook);                              \
+		if (fn##_policy.hook)                        \
+			CALL_##need(fn, hook, arguments);    \
 		break;
 #define TELL_LOADED(number, fn, CONST, hook, need, about, arguments) \
 	case number:                                                 \
@@ -86,11 +80,11 @@
 		if (fn##_policy.hook)                      \
 			return fn##_policy.hook arguments; \
 		break;
-#define ASK_APART(number, fn, CONST, hook, need, arguments)                 \
-	case number:                                                        \
-		need(fn, hook);                                             \
-		if (fn##_policy.hook && (!INLINES_##need || IS_IN(number))) \
-			return CALL_##need(fn, hook, arguments);            \
+#define ASK_APART(number, fn, CONST, hook, need, arguments)      \
+	case number:                                             \
+		need(fn, hook);                                  \
+		if (fn##_policy.hook)                            \
+			return CALL_##need(fn, hook, arguments); \
 		break;
 #define ASK_LOADED(number, fn, CONST, hook, need, about, arguments) \
 	case number:                                                \
@@ -104,8 +98,7 @@
 
 /*
  * For the same reason standard_HOOK() and loaded_HOOK() are functions only where hooks need much of the stack or are
- * long, and loaded_HOOK() only where a policy is loaded. literature_HOOK() is one where the hooks are long: user space
- * takes its call out where the core that runs has no policy of the literature.
+ * long, loaded_HOOK() only where a policy is loaded, and literature_HOOK() where the hooks are long.
  */
 #define STANDARD_REQUIRED HLS_GLOBAL_FUNC
 #define STANDARD_OPTIONAL static __always_inline
@@ -247,7 +240,7 @@ static __always_inline bool policy_request_inline(hls_t *h, u32 s, u32 v)
 static __always_inline void policy_release_inline(hls_t *h, u32 s, u32 v, u64 used_ns, bool small_ones)
 {
 #define RELEASE(number, fn, ...)                               \
-	if (HAS_INLINE_HOOKS(number, fn) && IS_IN(number)) {   \
+	if (HAS_INLINE_HOOKS(number, fn)) {                    \
 		if (fn##_policy.release)                       \
 			fn##_policy.release(h, s, v, used_ns); \
 		return;                                        \
@@ -330,14 +323,11 @@ SAID(bool, strict, false, STRICT)
 /* How many children a scheduler of the policy takes: a join one. 0: there is no such policy. */
 #define MOST(number, fn, ...)          \
 	case number:                   \
-		if (!IS_IN(number))    \
-			return 0;      \
 		if (fn##_policy.joins) \
 			return 1;      \
 		return fn##_policy.most_children ? fn##_policy.most_children : HLS_MAX_VPS;
 SAID(u32, most_children, 0, MOST)
 #undef MOST
-#undef IS_IN
 #undef SAID
 
 /*
@@ -377,8 +367,11 @@ HLS_POLICIES(CHECK)
 #undef CHECK
 #undef FIELDS
 
-static __always_inline bool policy_param_in_range(u32 policy, u32 param, u64 value)
+HLS_RARE_FUNC bool policy_param_in_range(u32 policy, u32 param, u64 value)
 {
+	keep_argument(policy);
+	keep_argument(param);
+	keep_argument(value);
 #define CASE(number, fn, ...) \
 	case number:          \
 		return fn##_param_in_range(param, value);
@@ -389,8 +382,11 @@ static __always_inline bool policy_param_in_range(u32 policy, u32 param, u64 val
 	return false;
 }
 
-static __always_inline bool policy_vp_param_in_range(u32 policy, u32 param, u64 value)
+HLS_RARE_FUNC bool policy_vp_param_in_range(u32 policy, u32 param, u64 value)
 {
+	keep_argument(policy);
+	keep_argument(param);
+	keep_argument(value);
 #define CASE(number, fn, ...) \
 	case number:          \
 		return fn##_vp_param_in_range(param, value);
@@ -401,8 +397,12 @@ static __always_inline bool policy_vp_param_in_range(u32 policy, u32 param, u64 
 	return false;
 }
 
-static __always_inline s64 policy_field_in_range(u32 policy, u32 message, u32 param, u64 value)
+HLS_RARE_FUNC s64 policy_field_in_range(u32 policy, u32 message, u32 param, u64 value)
 {
+	keep_argument(policy);
+	keep_argument(message);
+	keep_argument(param);
+	keep_argument(value);
 #define CASE(number, fn, ...) \
 	case number:          \
 		return fn##_field_in_range(message, param, value);

@@ -140,7 +140,7 @@ static __always_inline bool hls_may_prune(hls_t *h, u32 v)
 HLS_GLOBAL_FUNC u32 checked_push_tree(hls_t *h __arg_arena, u32 __arena *tree __arg_arena, u32 v, u64 key, u64 seq)
 {
 	if (hls_may_grow(h, *tree, v))
-		queue_add_to_tree(h, tree, v, key, seq);
+		queue_push_tree(h, tree, v, key, seq);
 	return 0;
 }
 

@@ -206,6 +206,22 @@ static __always_inline void raise_usable(hls_t *h, u32 v)
 		tree_set_cpus(h->queue_node, v, HLS_NEVER);
 }
 
+/* The up u of a scheduler refuses no CPU any more. */
+HLS_RARE_FUNC u32 lift_refusal(hls_t *h __arg_arena, u32 u)
+{
+	vp_t *up = &h->vp[u];
+	if (up->usable == HLS_NEVER)
+		return 0;
+	up->usable = HLS_NEVER;
+	if (up->state == HLS_READY) {
+		raise_usable(h, u);
+		look_elsewhere(h, u);
+	} else {
+		unpin_scheduler(h, u);
+	}
+	return 0;
+}
+
 /*
  * The children of s have changed: CPUs that the ups of s refused, for want of a thread that can use them, may do now.
  */
@@ -213,17 +229,8 @@ HLS_GLOBAL_FUNC u32 lift_refusals(hls_t *h __arg_arena, u32 s)
 {
 	h->scheduler[s].refused = 0;
 	note_single(&h->scheduler[s]);
-	for_each_up (h, u, s) {
-		if (h->vp[u].usable == HLS_NEVER)
-			continue;
-		h->vp[u].usable = HLS_NEVER;
-		if (h->vp[u].state == HLS_READY) {
-			raise_usable(h, u);
-			look_elsewhere(h, u);
-		} else {
-			unpin_scheduler(h, u);
-		}
-	}
+	for_each_up (h, u, s)
+		lift_refusal(h, u);
 	return 0;
 }
 
@@ -278,17 +285,15 @@ static __always_inline void compete(hls_t *h, u32 u, u32 v)
 }
 
 /*
- * Requests the VP v of a thread and, level by level, the up of each scheduler above it, as long as the scheduler has
- * one up (is `single`) and that is WAITING. Returns the VP whose scheduler has more to choose from, where
- * request_any() has to go on; 0: all is done. inline_hooks: calls request hooks by policy_request_inline(), for the
- * path of a wake-up.
+ * Requests, level by level from v on, the up of each scheduler, as long as the scheduler has one up (is `single`) and
+ * that is WAITING. `child` is the VP below v that was requested before, 0: v is a thread's. Returns the VP whose
+ * scheduler has more to choose from, where request_any() has to go on; 0: all is done. inline_hooks: calls request hooks
+ * by policy_request_inline(), for the path of a wake-up.
  */
-static __always_inline u32 request_single(hls_t *h, u32 v, bool inline_hooks)
+static __always_inline u32 request_single(hls_t *h, u32 v, u32 child, bool inline_hooks)
 {
-	scheduler_t *below = NULL;
-	u32 child = 0;
-	/* A bound that the verifier knows: following this loop step by step is less work for it than can_loop. */
-	for (u32 i = 0; i <= HLS_MAX_DEPTH; i++) {
+	scheduler_t *below = child ? in_register(&h->scheduler[h->vp[child].parent]) : NULL;
+	for (u32 i = 0; port_in_bounds(i <= HLS_MAX_DEPTH) && can_loop; i++) {
 		vp_t *vp = in_register(&h->vp[v]);
 		u32 s = vp->parent;
 		scheduler_t *sched = in_register(&h->scheduler[s]);
@@ -321,6 +326,37 @@ static __always_inline u32 request_single(hls_t *h, u32 v, bool inline_hooks)
 		v = sched->first_up;
 	}
 	return 0;
+}
+
+/* request_single() of the first up of the scheduler above the READY VP `child`, in the path of a wake-up. */
+HLS_GLOBAL_FUNC u32 request_above(hls_t *h __arg_arena, u32 child)
+{
+	return request_single(h, h->scheduler[h->vp[child].parent].first_up, child, true);
+}
+
+/*
+ * request_single() of a thread's VP v, in the path of a wake-up. What is above the thread's scheduler is out of line: so
+ * what the caller does has more of the stack, and the BPF verifier less to follow.
+ */
+static __always_inline u32 request_fast(hls_t *h, u32 v)
+{
+	vp_t *vp = in_register(&h->vp[v]);
+	u32 s = vp->parent;
+	scheduler_t *sched = in_register(&h->scheduler[s]);
+	if (vp->state != HLS_WAITING)
+		return 0;
+	if (unlikely(vp->suspension)) {
+		vp->suspension = HLS_SUSPENDED_WISH;
+		return 0;
+	}
+	become_ready(h, vp, v, NULL);
+	sched->nr_ready++;
+	if (!policy_request_inline(h, s, v))
+		return 0;
+	if (likely(sched->single))
+		return request_above(h, v);
+	note_wish(h, v);
+	return v;
 }
 
 /*
@@ -445,7 +481,7 @@ static __always_inline void settle_pending(hls_t *h)
 /* request_single() with all hooks called; out of line, so that what the caller does next has all of the stack. */
 HLS_GLOBAL_FUNC u32 request_single_out_of_line(hls_t *h __arg_arena, u32 v)
 {
-	return request_single(h, v, false);
+	return request_single(h, v, 0, false);
 }
 
 /* Whether the thread of v wants a CPU, or has one. */
@@ -461,7 +497,7 @@ static bool wants_cpu(const vp_t *vp)
 static __always_inline void request_thread(hls_t *h, u32 v, u64 now_ns, bool inline_hooks)
 {
 	h->now_ns = now_ns;
-	u32 choice = inline_hooks ? request_single(h, v, true) : request_single_out_of_line(h, v);
+	u32 choice = inline_hooks ? request_fast(h, v) : request_single_out_of_line(h, v);
 	if (unlikely(choice))
 		request_any(h, choice);
 	settle_pending(h);

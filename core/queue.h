@@ -34,25 +34,17 @@ static __always_inline bool queue_is_pinned(const hls_t *h, u32 v)
 }
 
 /* Adds v to the search tree of a queue. */
-static __always_inline void queue_add_to_tree(hls_t *h, u32 __arena *tree, u32 v, u64 key, u64 seq)
+static __always_inline void queue_push_tree(hls_t *h, u32 __arena *tree, u32 v, u64 key, u64 seq)
 {
 	h->queue_node[v].key = key;
 	h->queue_node[v].seq = seq;
 	tree_push(h->queue_node, tree, v, h->vp[v].usable);
 }
 
-/* The same, out of line. */
-HLS_RARE_FUNC u32 queue_push_tree(hls_t *h __arg_arena, u32 __arena *tree __arg_arena, u32 v, u64 key, u64 seq)
-{
-	queue_add_to_tree(h, tree, v, key, seq);
-	return 0;
-}
-
 /* Removes v from the search tree of a queue. */
-HLS_RARE_FUNC u32 queue_remove_tree(hls_t *h __arg_arena, u32 __arena *tree __arg_arena, u32 v)
+static __always_inline void queue_remove_tree(hls_t *h, u32 __arena *tree, u32 v)
 {
-	tree_remove(in_register(&h->queue_node[0]), tree, v);
-	return 0;
+	tree_remove(h->queue_node, tree, v);
 }
 
 /* Adds v to a heap, which may be empty. */

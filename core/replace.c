@@ -156,7 +156,7 @@ static __always_inline void replace_faulty_policies(hls_t *h)
 }
 
 /* 0 if the policy, with these parameters, can have the children of s; else why not. */
-static s64 may_replace(hls_t *h, u32 s, u32 policy, const params_t *params)
+HLS_RARE_FUNC s64 may_replace(hls_t *h __arg_arena, u32 s, u32 policy, const params_t *params __arg_arena)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	if (!policy_most_children(policy))

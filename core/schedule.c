@@ -189,7 +189,7 @@ static __always_inline void give_up_root(hls_t *h, u32 cpu)
  * The scheduler at `level` has chosen no child: the CPU goes up to the first scheduler that has READY children. Returns
  * the level at which that scheduler is to choose; 0: the CPU went up to the machine.
  */
-static __always_inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
+HLS_GLOBAL_FUNC u32 give_up_from(hls_t *h __arg_arena, u32 cpu, u32 level)
 {
 	const cpu_t *c = in_register(&h->cpu[cpu]);
 	u64 clock = clock_of(h, cpu);
@@ -199,7 +199,7 @@ static __always_inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 		refuse(h, step->vp);
 		return opaque(level);
 	}
-	for (level = opaque(level); level && level <= HLS_MAX_DEPTH && can_loop; level--, step--) {
+	for (level = opaque(level); level && port_in_bounds(level <= HLS_MAX_DEPTH) && can_loop; level--, step--) {
 		u32 v = step->vp;
 		vp_t *vp = in_register(&h->vp[v]);
 		u32 s = vp->parent;
@@ -233,39 +233,58 @@ static __always_inline bool grant_root(hls_t *h, u32 cpu)
 }
 
 /*
- * The scheduler at `level` has chosen a child: it is granted the CPU, and so on down to a thread. Where a scheduler has
- * chosen none (0), the CPU is given up, and a level above chooses; level 0 is the machine.
+ * The scheduler at `level` has chosen a child: it is granted the CPU, and so on down to a thread. Returns 0, or the
+ * level at which a scheduler has chosen none.
  */
-HLS_GLOBAL_FUNC u32 decide(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
+HLS_GLOBAL_FUNC u32 grant_down(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
 {
 	cpu_t *c = in_register(&h->cpu[cpu]);
 	u64 clock = clock_of(h, cpu);
+	scheduler_t *sched = in_register(&h->scheduler[h->vp[chosen].parent]);
+	step_t *step = in_register(&c->path[level]);
+	for (; chosen && port_in_bounds(level <= HLS_MAX_DEPTH) && can_loop; level++, step++) {
+		grant(h, sched, chosen, step, cpu, level, clock);
+		record_grant(h, chosen);
+		u32 s = in_register(&h->vp[chosen])->child;
+		if (!s) {
+			c->depth = level + 1;
+			return 0;
+		}
+		sched = in_register(&h->scheduler[s]);
+		chosen = choose(h, s, cpu, true);
+	}
+	return level;
+}
+
+/*
+ * Grants the CPU from `level` on down, where a child is chosen. Where a scheduler has chosen none (0), the CPU is given
+ * up, and a level above chooses; level 0 is the machine.
+ */
+static __always_inline u32 decide(hls_t *h, u32 cpu, u32 level, u32 chosen, bool inline_hooks)
+{
 	for (u32 i = opaque(0); i < HLS_MAX_STEPS && can_loop; i++) {
+		if (chosen) {
+			level = grant_down(h, cpu, level, chosen);
+			if (!level)
+				return 0;
+		}
+		if (level)
+			level = give_up_from(h, cpu, level);
 		if (!level) {
-			c->depth = 0;
+			h->cpu[cpu].depth = 0;
 			if (!grant_root(h, cpu))
 				return 0;
 			level = opaque(1);
-			chosen = choose_at(h, cpu, level, false);
 		}
-		scheduler_t *sched = in_register(&h->scheduler[h->vp[chosen].parent]);
-		step_t *step = in_register(&c->path[level]);
-		for (; chosen && level <= HLS_MAX_DEPTH && can_loop; level++, step++) {
-			grant(h, sched, chosen, step, cpu, level, clock);
-			record_grant(h, chosen);
-			u32 s = in_register(&h->vp[chosen])->child;
-			if (!s) {
-				c->depth = level + 1;
-				return 0;
-			}
-			sched = in_register(&h->scheduler[s]);
-			chosen = choose(h, s, cpu, true);
-		}
-		level = give_up_from(h, cpu, level);
-		if (level)
-			chosen = choose_at(h, cpu, level, false);
+		chosen = choose_at(h, cpu, level, inline_hooks);
 	}
 	return 0;
+}
+
+/* decide(), out of line, for the fast path. */
+HLS_GLOBAL_FUNC u32 decide_fast(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
+{
+	return decide(h, cpu, level, chosen, true);
 }
 
 /*
@@ -322,18 +341,20 @@ HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 	for (u32 i = opaque(0); i < HLS_MAX_STEPS && c->resched && can_loop; i++) {
 		u32 level = __builtin_ctzll(c->resched);
 		c->resched &= ~(1ULL << level);
-		u32 v = level < c->depth ? c->path[level].vp : 0;
+		u32 v = level < c->depth ? c->path[level].vp : 0, chosen = 0;
+		bool is_due = level < c->depth || !c->depth;
 		if (v) {
-			u32 next = reconsider(h, cpu, level);
-			if (next != v)
-				decide(h, cpu, level, next);
-		} else if (level < c->depth || !c->depth) {
+			chosen = reconsider(h, cpu, level);
+			is_due = chosen != v;
+		} else if (is_due) {
 			c->resched = 0;
 			if (c->depth)
-				decide(h, cpu, level, choose_at(h, cpu, level, false));
+				chosen = choose_at(h, cpu, level, false);
 			else
-				decide(h, cpu, 0, 0);
+				level = opaque(0);
 		}
+		if (is_due)
+			decide(h, cpu, level, chosen, false);
 		follow_up(h, cpu);
 	}
 	h->kick &= ~(1ULL << cpu);
@@ -358,7 +379,7 @@ static __always_inline u32 schedule_fast(hls_t *h, u32 cpu, u64 now_ns)
 			grant(h, sched, chosen, &c->path[last], cpu, last, clock_of(h, cpu));
 			record_grant(h, chosen);
 		} else {
-			decide(h, cpu, last, chosen);
+			decide_fast(h, cpu, last, chosen);
 		}
 		follow_up(h, cpu);
 	}

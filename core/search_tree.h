@@ -9,7 +9,8 @@
  * HLS_TREE_HEIGHT steps each way, however many members cannot use that CPU.
  *
  * Invariants (AVL): the heights of a node's two subtrees differ by one at most; `below` is what the node's own CPUs
- * and its children's `below` are together. A node that is in no tree has the height 0.
+ * and its children's `below` are together. A node that is in no tree has the height 0. Node 0, which is never a member,
+ * stays zeroed: as a child it has the height 0, and no CPU below it.
  */
 #ifndef HLS_SEARCH_TREE_H
 #define HLS_SEARCH_TREE_H
@@ -30,29 +31,41 @@ static __always_inline bool tree_before(const tree_node_t *a, const tree_node_t 
 	return (s64)(a->seq - b->seq) < 0;
 }
 
-static __always_inline u32 tree_height(const tree_node_t *nodes, u32 i)
+/*
+ * Here comparisons make no branches: the BPF verifier would follow each one, with each value that follows from it, through
+ * all rounds of the loops below.
+ */
+
+/* 1 if a is less than b, else 0. In a register: the compiler would make a comparison of it. */
+static __always_inline u32 tree_less(u32 a, u32 b)
 {
-	return i ? nodes[i].height : 0;
+	return in_register((u64)a - b) >> 63;
+}
+
+/* 1 if a is not b, else 0. */
+static __always_inline u32 tree_differs(u32 a, u32 b)
+{
+	return tree_less(0, a ^ b);
+}
+
+/* `yes` if `choice` is 1, `no` if it is 0. */
+static __always_inline u32 tree_choose(u32 choice, u32 yes, u32 no)
+{
+	return no ^ ((no ^ yes) & -choice);
 }
 
 /* Sets a node's height and `below` from those of its children; returns whether that changed one of them. */
 static __always_inline bool tree_settle(tree_node_t *nodes, u32 i)
 {
 	tree_node_t *n = &nodes[i];
-	u32 before = n->child[TREE_BEFORE], behind = n->child[TREE_BEHIND];
-	u32 height = tree_height(nodes, before), other = tree_height(nodes, behind);
-	u64 below = n->cpus;
-	if (before)
-		below |= nodes[before].below;
-	if (behind)
-		below |= nodes[behind].below;
-	if (height < other)
-		height = other;
-	if (n->height == height + 1 && n->below == below)
-		return false;
-	n->height = height + 1;
+	const tree_node_t *before = &nodes[n->child[TREE_BEFORE]], *behind = &nodes[n->child[TREE_BEHIND]];
+	u32 height = before->height, other = behind->height;
+	u64 below = n->cpus | before->below | behind->below;
+	height = 1 + tree_choose(tree_less(height, other), other, height);
+	u64 change = (n->height ^ height) | (n->below ^ below);
+	n->height = height;
 	n->below = below;
-	return true;
+	return change != 0;
 }
 
 /* Puts the subtree `other`, or 0, where node i is below its parent `up`; `up` 0: `other` becomes the root. */
@@ -61,7 +74,7 @@ static __always_inline void tree_put(tree_node_t *nodes, u32 __arena *root, u32 
 	if (!up)
 		*root = other;
 	else
-		nodes[up].child[nodes[up].child[TREE_BEHIND] == i] = other;
+		nodes[up].child[1 ^ tree_differs(nodes[up].child[TREE_BEHIND], i)] = other;
 	if (other)
 		nodes[other].up = up;
 }
@@ -69,9 +82,9 @@ static __always_inline void tree_put(tree_node_t *nodes, u32 __arena *root, u32 
 /* Makes node i the child on the side `side` of its child on the other side, which takes the place of i. */
 static __always_inline void tree_rotate(tree_node_t *nodes, u32 __arena *root, u32 i, u32 side)
 {
-	u32 rising = nodes[i].child[!side], middle = nodes[rising].child[side];
+	u32 rising = nodes[i].child[1 ^ side], middle = nodes[rising].child[side];
 	tree_put(nodes, root, nodes[i].up, i, rising);
-	nodes[i].child[!side] = middle;
+	nodes[i].child[1 ^ side] = middle;
 	if (middle)
 		nodes[middle].up = i;
 	nodes[rising].child[side] = i;
@@ -89,15 +102,14 @@ static __always_inline void tree_retrace(tree_node_t *nodes, u32 __arena *root, 
 	/* At each node once, or twice where its higher child is rotated first. */
 	for (u32 d = opaque(0); d < 2 * HLS_TREE_HEIGHT && i && can_loop; d++) {
 		nodes = in_register(nodes);
-		u32 before = tree_height(nodes, nodes[i].child[TREE_BEFORE]);
-		u32 behind = tree_height(nodes, nodes[i].child[TREE_BEHIND]);
-		if (i == to)
-			to = 0;
-		if (before > behind + 1 || behind > before + 1) {
-			u32 side = behind > before, high = nodes[i].child[side];
+		u32 before = nodes[nodes[i].child[TREE_BEFORE]].height;
+		u32 behind = nodes[nodes[i].child[TREE_BEHIND]].height;
+		to &= -tree_differs(i, to);
+		if (before - behind + 1 > 2) {
+			u32 side = tree_less(before, behind), high = nodes[i].child[side];
 			const tree_node_t *n = &nodes[high];
-			bool is_twice = tree_height(nodes, n->child[side]) < tree_height(nodes, n->child[!side]);
-			tree_rotate(nodes, root, is_twice ? high : i, is_twice ? side : !side);
+			u32 is_twice = tree_less(nodes[n->child[side]].height, nodes[n->child[1 ^ side]].height);
+			tree_rotate(nodes, root, tree_choose(is_twice, high, i), 1 ^ side ^ is_twice);
 			if (is_twice)
 				continue;
 			i = nodes[i].up;
@@ -109,16 +121,16 @@ static __always_inline void tree_retrace(tree_node_t *nodes, u32 __arena *root, 
 }
 
 /* Adds node i, which can use `cpus`. */
-HLS_RARE_BODY void tree_push(tree_node_t *nodes, u32 __arena *root, u32 i, u64 cpus)
+HLS_RARE_FUNC u32 tree_push(tree_node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i, u64 cpus)
 {
 	tree_node_t *n = &nodes[i];
-	u32 up = 0, next = *root, side = opaque(0);
+	u32 up = opaque(0), next = *root, side = opaque(0);
 	n->cpus = n->below = cpus;
 	n->child[TREE_BEFORE] = n->child[TREE_BEHIND] = 0;
 	n->height = 1;
 	for (u32 d = opaque(0); d < HLS_TREE_HEIGHT && next && can_loop; d++) {
 		up = next;
-		side = tree_before(n, &nodes[up]) ? TREE_BEFORE : TREE_BEHIND;
+		side = 1 ^ (u32)tree_before(n, &nodes[up]);
 		next = nodes[up].child[side];
 	}
 	n->up = up;
@@ -126,7 +138,8 @@ HLS_RARE_BODY void tree_push(tree_node_t *nodes, u32 __arena *root, u32 i, u64 c
 		nodes[up].child[side] = i;
 	else
 		*root = i;
-	tree_retrace(nodes, root, up, 0);
+	tree_retrace(nodes, root, up, opaque(0));
+	return 0;
 }
 
 /* The first member of the tree; 0: the tree is empty. */
@@ -152,10 +165,10 @@ static __always_inline u32 tree_next(const tree_node_t *nodes, u32 i)
 }
 
 /* Removes node i. */
-HLS_RARE_BODY void tree_remove(tree_node_t *nodes, u32 __arena *root, u32 i)
+HLS_RARE_FUNC u32 tree_remove(tree_node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i)
 {
 	tree_node_t *n = in_register(&nodes[i]);
-	u32 behind = n->child[TREE_BEHIND], next = n->child[TREE_BEFORE], changed = n->up, to = 0;
+	u32 behind = n->child[TREE_BEHIND], next = n->child[TREE_BEFORE], changed = n->up, to = opaque(0);
 	n->height = 0;
 	if (next && behind) {
 		/* The next member has no child before it: it leaves its place, and takes that of i. */
@@ -177,6 +190,7 @@ HLS_RARE_BODY void tree_remove(tree_node_t *nodes, u32 __arena *root, u32 i)
 	}
 	tree_put(nodes, root, n->up, i, next);
 	tree_retrace(nodes, root, changed, to);
+	return 0;
 }
 
 /* Changes which CPUs node i can use. */
@@ -204,8 +218,8 @@ HLS_GLOBAL_FUNC bool tree_is_sound_at(const tree_node_t *nodes __arg_arena, u32 
 {
 	const tree_node_t *n = &nodes[i];
 	u32 before = n->child[TREE_BEFORE], behind = n->child[TREE_BEHIND];
-	u32 height = tree_height(nodes, before), other = tree_height(nodes, behind);
-	u64 below = n->cpus | (before ? nodes[before].below : 0) | (behind ? nodes[behind].below : 0);
+	u32 height = nodes[before].height, other = nodes[behind].height;
+	u64 below = n->cpus | nodes[before].below | nodes[behind].below;
 	if ((before && (nodes[before].up != i || !tree_before(&nodes[tree_last(nodes, before)], n))) ||
 	    (behind && (nodes[behind].up != i || !tree_before(n, &nodes[tree_first(nodes, behind)]))))
 		return false;

@@ -365,6 +365,18 @@ HLS_ENTRY s64 hls_attach(hls_t *h __arg_arena, u32 parent, u32 child, const para
 	return v;
 }
 
+/* hls_detach() of a VP that is WAITING. */
+HLS_GLOBAL_FUNC u32 detach_waiting(hls_t *h __arg_arena, u32 v)
+{
+	const vp_t *vp = &h->vp[v];
+	if (vp->parent)
+		unregister_vp(h, v);
+	else
+		h->cpu[vp->cpu].root_vp = 0;
+	free_vp(h, v);
+	return 0;
+}
+
 /* Removes a VP from the hierarchy and frees it. A scheduler below it must have no children. */
 HLS_ENTRY s64 hls_detach(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
@@ -374,11 +386,7 @@ HLS_ENTRY s64 hls_detach(hls_t *h __arg_arena, u32 v, u64 now_ns)
 	if (vp->child && h->scheduler[vp->child].nr_children)
 		return -HLS_E_BUSY;
 	release_thread(h, v, now_ns, false);
-	if (vp->parent)
-		unregister_vp(h, v);
-	else
-		h->cpu[vp->cpu].root_vp = 0;
-	free_vp(h, v);
+	detach_waiting(h, v);
 	return 0;
 }
 

@@ -25,21 +25,19 @@ static __always_inline void wanting_register(hls_t *h, u32 v)
 }
 
 /* The pinned child v is READY, and not throttled. */
-HLS_RARE_FUNC u32 wanting_add_pinned(hls_t *h __arg_arena, u32 v)
+static __always_inline void wanting_add_pinned(hls_t *h, u32 v)
 {
 	scheduler_t *sched = in_register(&h->scheduler[h->vp[v].parent]);
 	sched->nr_pinned++;
 	tree_push(h->wanting_node, &sched->pinned, v, h->vp[v].usable);
-	return 0;
 }
 
 /* The pinned child v is not READY any more, or throttled. */
-HLS_RARE_FUNC u32 wanting_remove_pinned(hls_t *h __arg_arena, u32 v)
+static __always_inline void wanting_remove_pinned(hls_t *h, u32 v)
 {
 	scheduler_t *sched = in_register(&h->scheduler[h->vp[v].parent]);
 	sched->nr_pinned--;
 	tree_remove(h->wanting_node, &sched->pinned, v);
-	return 0;
 }
 
 /* The child v, which is not pinned, wants a CPU. No effect where it is in the list. */

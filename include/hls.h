@@ -14,11 +14,12 @@
  *	EPERM   the caller may not ask for that
  *	EINVAL  a value is out of its range, or names nothing
  *	ENOENT, ECONNREFUSED  no hierarchy runs
+ *	ESHUTDOWN  the run has ended, or is about to, and with it all that was asked of it: soon no hierarchy runs
  *	EIO     the server failed, or what answers is not such a server
  *
- * After an error nothing has changed, unless the connection was lost: EAGAIN, EPIPE, ECONNRESET. `hls ctl` gives the
- * reasons in words. A thread in another PID namespace than the server's has no number that the server knows, so it
- * cannot ask for itself.
+ * After an error nothing has changed, unless the connection was lost: EAGAIN, EPIPE, ECONNRESET. It is lost also where
+ * the run ends before the reply has come. `hls ctl` gives the reasons in words. A thread in another PID namespace than
+ * the server's has no number that the server knows, so it cannot ask for itself.
  */
 #ifndef HLS_CONTROL_H
 #define HLS_CONTROL_H
@@ -127,8 +128,9 @@ static inline int hls_errno_of(const char *reply)
 		const char *name;
 		int number;
 	} errors[] = {
-	    {"hls.Control.Refused\"", EBUSY},   {"hls.Control.InUse\"", EBUSY},     {"hls.Control.Denied\"", EPERM},
-	    {"hls.Control.BadValue\"", EINVAL}, {"hls.Control.NotFound\"", EINVAL},
+	    {"hls.Control.Refused\"", EBUSY},   {"hls.Control.InUse\"", EBUSY},
+	    {"hls.Control.Denied\"", EPERM},    {"hls.Control.BadValue\"", EINVAL},
+	    {"hls.Control.NotFound\"", EINVAL}, {"hls.Control.Ended\"", ESHUTDOWN},
 	};
 	static const char begin[] = "\"error\":\"";
 	const char *error = strstr(reply, begin);

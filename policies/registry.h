@@ -6,8 +6,9 @@
  *
  * Numbers are explicit and never used again for another policy: tapes and running kernels know policies by them.
  *
- * Every engine has the standard ones. Those of the literature, from HLS_FIRST_OPTIONAL on, are left out of a kernel
- * engine whose hierarchy does not name them, so that the verifier need not look at them.
+ * Every core has the standard ones. Whoever compiles a core may choose those of the literature, from HLS_FIRST_OPTIONAL
+ * on, by a definition of HLS_LITERATURE_POLICIES with some of the lines below: what is not there the kernel's verifier
+ * need not look at.
  *
  * Whoever compiles the core includes all C files of this folder before it (-include), so that no list of them is kept.
  *
@@ -29,6 +30,7 @@
 	P(6, limit, LIMIT, __VA_ARGS__)                           \
 	P(7, round_robin, ROUND_ROBIN, __VA_ARGS__)
 
+#ifndef HLS_LITERATURE_POLICIES
 #define HLS_LITERATURE_POLICIES(P, ...)                                              \
 	P(8, bvt, BVT, __VA_ARGS__)                                                  \
 	P(9, stride, STRIDE, __VA_ARGS__)                                            \
@@ -55,6 +57,7 @@
 	P(31, linux_eevdf, LINUX_EEVDF, __VA_ARGS__)                                 \
 	P(32, spring, SPRING, __VA_ARGS__)                                           \
 	P(33, user_level, USER_LEVEL, __VA_ARGS__)
+#endif
 
 #define HLS_BUILT_IN_POLICIES(P, ...) HLS_STANDARD_POLICIES(P, __VA_ARGS__) HLS_LITERATURE_POLICIES(P, __VA_ARGS__)
 

@@ -47,13 +47,6 @@ typedef long long s64;
 #define HLS_ENTRY __noinline
 
 /*
- * Which of the policies that are built in the object has: a bit for each, by number. User space says so before it loads
- * the object. The verifier reads it as a constant, and neither walks through the hooks of the others nor keeps them.
- */
-const volatile u64 hls_built_in_policies __attribute__((section(".rodata.policies"), used)) = ~0ULL;
-#define port_has_policy(number) ((hls_built_in_policies >> (number)) & 1)
-
-/*
  * True until the kernel's own bound on loops is reached (the may_goto instruction): with can_loop in its condition, the
  * verifier accepts a loop whose trip count it cannot see. The core's loops all end long before that bound.
  */
@@ -76,6 +69,12 @@ const volatile u64 hls_built_in_policies __attribute__((section(".rodata.policie
  */
 static volatile u32 hls_zero;
 #define opaque(n) ((n) + hls_zero)
+
+/*
+ * Where can_loop bounds a loop of a switch, its named bound would be one more instruction in each round: it is for the
+ * native build alone.
+ */
+#define port_in_bounds(condition) ((condition) || true)
 
 /* The pointer, held in a register: the compiler would compute the address anew for each use of it. */
 #define in_register(pointer)                                \

@@ -1,5 +1,5 @@
 //! Compiles the BPF objects with clang, where the feature `engine` wants them, with the flags of `core/port/bpf.flags`
-//! and all policies of `policies/`.
+//! and all policies of `policies/`; and the engine once more with the standard policies alone.
 
 #[path = "../hls-core/policies.rs"]
 mod policies;
@@ -10,6 +10,13 @@ use std::{env, fs};
 
 /// What clang before this version makes of the core is refused by the kernel's verifier.
 const CLANG: &str = "clang-19";
+
+/// The objects: the source of each, and its own flags.
+const OBJECTS: [(&str, &str, &[&str]); 3] = [
+    ("standard", "engine", &["-DHLS_LITERATURE_POLICIES(P, ...)="]),
+    ("all", "engine", &[]),
+    ("replay", "replay", &[]),
+];
 
 fn main() {
     let root = "../..";
@@ -23,11 +30,11 @@ fn main() {
     let flags = fs::read_to_string(format!("{root}/core/port/bpf.flags")).expect("the core has the file");
     let flags = flags.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
     let policies = policies::policies(Path::new(root)).expect("the folder is there");
-    for object in ["engine", "replay"] {
-        let source = format!("{root}/bpf/{object}.bpf.c");
+    for (object, source, own) in OBJECTS {
+        let source = format!("{root}/bpf/{source}.bpf.c");
         let result = Path::new(&out).join(format!("{object}.bpf.o"));
         let mut clang = Command::new(CLANG);
-        clang.args(flags.clone()).arg("-c").arg(&source).arg("-o").arg(result);
+        clang.args(flags.clone()).args(own).arg("-c").arg(&source).arg("-o").arg(result);
         policies.iter().for_each(|policy| _ = clang.arg("-include").arg(policy));
         let problem = match clang.status() {
             Ok(status) if status.success() => continue,

@@ -226,10 +226,13 @@ impl Admission {
             Child::Scheduler(child) => Some(child),
             Child::Thread(_) => None,
         };
-        let is_cut_off = child
-            .is_some_and(|child| self.links.above[child].is_empty() && !self.links.below[child].is_empty());
+        let has_no_place = |child: usize| self.links.above[child].is_empty();
         let settled = match child {
-            Some(_) if is_cut_off => Err(self.problem(edge, "a parent, while it has children", "none left")),
+            Some(child) if has_no_place(child) && !self.links.below[child].is_empty() => {
+                Err(self.problem(edge, "a parent, while it has children", "none left"))
+            }
+            // A scheduler that is nowhere needs nothing.
+            Some(child) if has_no_place(child) => self.settle(&[parent], &[]),
             Some(child) => self.settle(&[parent, child], &[]),
             None => Ok(self.settle(&[parent], &[]).unwrap_or_default()),
         };

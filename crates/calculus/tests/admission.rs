@@ -208,6 +208,20 @@ fn a_scheduler_that_accepts_not_everything_comes_and_goes() {
     admission.destroy(picky).unwrap();
 }
 
+/// Also one whose policy needs much of its place in order to promise anything.
+#[test]
+fn a_scheduler_without_children_goes_whatever_its_policy_needs() {
+    for policy in ["deferrable-server", "least-slack", "spring"] {
+        let mut admission = Admission::new(machine(), Mode::Tight).unwrap();
+        let number = admission.create(scheduler(policy));
+        let params = vec![("priority".into(), 1)];
+        let place = Edge { params, ..edge(Some(0), Child::Scheduler(number)) };
+        let place = admission.begin(place).unwrap();
+        assert_eq!(admission.end(place), Ok(()), "{policy}");
+        admission.destroy(number).unwrap();
+    }
+}
+
 #[test]
 fn what_does_not_exist_is_refused() {
     let mut admission = Admission::new(machine(), Mode::Tight).unwrap();

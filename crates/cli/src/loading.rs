@@ -5,19 +5,24 @@ use crate::args::{LoadArgs, UnloadArgs};
 use crate::ctl::verdict;
 use crate::exit::{Error, Verdict};
 use crate::output::output;
+use crate::progress::{Waiting, seconds};
 use hls_control::{Client, ClientError, LoadReport, LoadTimes, UnloadReport};
 use hls_policy_build::PolicyFile;
 use hls_units::Nanos;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Loads a policy.
 pub fn load(args: &LoadArgs) -> Result<Verdict, Error> {
     let policy = PolicyText::read(&args.file, args.name.as_deref())?;
     verdict(Client::connect_to(&args.socket).and_then(|mut hls| {
         let mut out = output();
+        let waiting = Waiting::begin(format!("loading `{}`", policy.name));
+        let begun = Instant::now();
         let times = policy.load(&mut hls, args.replace, &mut out)?;
-        Ok(write_times(&mut out, times)?)
+        drop(waiting);
+        Ok(write_times(&mut out, begun.elapsed(), times)?)
     }))
 }
 
@@ -25,8 +30,11 @@ pub fn load(args: &LoadArgs) -> Result<Verdict, Error> {
 pub fn unload(args: &UnloadArgs) -> Result<Verdict, Error> {
     verdict(Client::connect_to(&args.socket).and_then(|mut hls| {
         let mut out = output();
+        let waiting = Waiting::begin(format!("unloading `{}`", args.name));
+        let begun = Instant::now();
         let times = ask_to_unload(&mut hls, args, &mut out)?;
-        Ok(write_times(&mut out, times)?)
+        drop(waiting);
+        Ok(write_times(&mut out, begun.elapsed(), times)?)
     }))
 }
 
@@ -86,7 +94,9 @@ pub fn ask_to_unload(
     Ok(times)
 }
 
-fn write_times(out: &mut impl Write, times: LoadTimes) -> io::Result<()> {
+/// Writes how long the user has waited, and then, in a line of its own, what took that long.
+fn write_times(out: &mut impl Write, waited: Duration, times: LoadTimes) -> io::Result<()> {
+    writeln!(out, "done in {}", seconds(waited))?;
     // Of seconds nobody wants to know the nanoseconds.
     let rounded = |ns: u64| match ns {
         1_000_000_000.. => Nanos::from_millis(ns / 1_000_000),

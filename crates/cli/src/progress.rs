@@ -1,7 +1,36 @@
-//! The progress of a long run, on a terminal.
+//! The progress of a long run, on a terminal, and what is waited for; how long that was.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
+
+/// What is waited for is shown anew that often: its time is in seconds.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Shows what is waited for, and for how long already, on standard error until it is dropped; nothing where standard
+/// error is no terminal.
+pub struct Waiting(ProgressBar);
+
+impl Waiting {
+    /// Begins to wait, for what is written like "loading the engine".
+    pub fn begin(what: String) -> Waiting {
+        let style = ProgressStyle::with_template("{msg}: {elapsed}").expect("the template is a constant");
+        let bar = ProgressBar::new_spinner().with_style(style).with_message(what);
+        bar.enable_steady_tick(TICK);
+        Waiting(bar)
+    }
+}
+
+impl Drop for Waiting {
+    /// Removes the line, which messages need.
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// A time that somebody has waited, such as `4.21 s`.
+pub fn seconds(time: Duration) -> String {
+    format!("{:.2} s", time.as_secs_f64())
+}
 
 /// A run that is over within this time shows no progress.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -4,7 +4,7 @@ use crate::args::{Engine, RunArgs};
 use crate::exit::{Error, StandardError, Verdict, say};
 use crate::input::{self, HierarchyFile};
 use crate::output::output;
-use crate::progress::Progress;
+use crate::progress::{Progress, Waiting, seconds};
 use crate::script::Script;
 use crate::verdict::Checked;
 use crate::virtual_time::borrowers;
@@ -14,7 +14,7 @@ use hls_hierarchy::model::{Hierarchy, Thread};
 use hls_report::json::write_json;
 use hls_report::table::{write_tables, write_verdict};
 use hls_report::tree::write_tree;
-use hls_session::{Options, Outcome, Subject};
+use hls_session::{Options, Outcome, Step, Subject};
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 use std::io::{self, Write};
@@ -170,13 +170,17 @@ fn carry_out(
     if let Engine::Kernel = args.engine {
         #[cfg(feature = "kernel")]
         let keeper = hls_session::Keeper::of_this_process()?;
+        let mut waiting = None;
         let engine = hls_session::Engine::Kernel {
             length,
             socket: &args.socket,
+            steps: &mut |step| say_step(&mut waiting, step),
             #[cfg(feature = "kernel")]
             keeper: &keeper,
         };
-        return input::reported(source, hls_session::run(subject, engine, &options, &console));
+        let outcome = hls_session::run(subject, engine, &options, &console);
+        drop(waiting);
+        return input::reported(source, outcome);
     }
     let length = length.unwrap_or(DEFAULT_LENGTH);
     let read = |path| Script::read(path, &subject.plan, length);
@@ -188,6 +192,21 @@ fn carry_out(
     let agents = input::reported(source, hls_session::open_agents(&subject.plan.hierarchy, folder))?;
     let engine = hls_session::Engine::Simulator { length, script, agents, progress };
     input::reported(source, hls_session::run(subject, engine, &options, &console))
+}
+
+/// Says how long its user has waited for a run in the kernel to begin and to end.
+fn say_step(waiting: &mut Option<Waiting>, step: Step) {
+    *waiting = None;
+    match step {
+        Step::Loads => *waiting = Some(Waiting::begin("loading the hierarchy into the kernel".into())),
+        Step::Attached { load, attach } => say(format_args!(
+            "attached in {} ({} to load, {} to attach)",
+            seconds(load + attach),
+            seconds(load),
+            seconds(attach)
+        )),
+        Step::Detached(detach) => say(format_args!("detached in {}", seconds(detach))),
+    }
 }
 
 /// Writes which files the run has written, and how to look at them.

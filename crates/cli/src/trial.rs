@@ -89,13 +89,13 @@ fn in_the_kernel(
     seeds: u64,
     again: &dyn Fn(u64) -> String,
 ) -> Result<Verdict, Error> {
-    use hls_kernel_engine::{BuiltIn, Error as KernelError, Refusal, Replay, SharedMaps, Verified};
+    use hls_kernel_engine::{Error as KernelError, Refusal, Replay, SharedMaps, Verified};
     let not_taken = |Refusal { what, log, .. }: Refusal| {
         refused(hls_policy_build::verifier_error(&format!("{log}\n{what}"), policies))
     };
     let begin = Instant::now();
     let object = builder().build(Target::Replay, policies).map_err(refused)?.bytes;
-    match Replay::of(&object, BuiltIn::with([])) {
+    match Replay::of(&object) {
         Err(KernelError::NotAllowed(why)) => {
             say("BPF", begin, &format!("built; not tried: {why}"))?;
             say("verifier", begin, "not asked, for the same reason")?;
@@ -126,7 +126,7 @@ fn in_the_kernel(
         )?;
         return Ok(Verdict::Kept);
     }
-    Verified::load(&SharedMaps::default(), &engine.bytes, BuiltIn::with([])).map_err(not_taken)?;
+    Verified::load(&SharedMaps::default(), &engine.bytes).map_err(not_taken)?;
     say("verifier", begin, "takes the engine")?;
     Ok(Verdict::Kept)
 }
@@ -340,7 +340,7 @@ struct Replaying(hls_kernel_engine::Replay);
 impl Replaying {
     fn new(object: &Path) -> Result<Replaying, Error> {
         let object = std::fs::read(object)?;
-        hls_kernel_engine::Replay::of(&object, hls_kernel_engine::BuiltIn::with([]))
+        hls_kernel_engine::Replay::of(&object)
             .map(Replaying)
             .map_err(|error| Error::System(error.to_string()))
     }

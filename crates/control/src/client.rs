@@ -71,7 +71,8 @@ pub struct Promotion {
     pub pages: Pages,
 }
 
-/// Why something was not done. Nothing has changed, unless the connection failed: then it may have been done.
+/// Why something was not done. Nothing has changed, unless the connection failed, and it may have been done; or the run
+/// has ended, with all that it had.
 #[derive(Debug)]
 pub enum ClientError {
     /// The calculus refuses.
@@ -88,6 +89,8 @@ pub enum ClientError {
         /// What was found, and what was expected.
         reason: String,
     },
+    /// The run has ended, or is about to, and with it everything that was asked of it: as if none ran.
+    Ended,
     /// The server failed at it.
     Failed(String),
     /// There is no connection, or something else than the protocol on it.
@@ -102,6 +105,7 @@ impl fmt::Display for ClientError {
                 write!(f, "refused: {reason}\n{mend} would be granted")
             }
             ClientError::Request { reason, .. } | ClientError::Failed(reason) => f.write_str(reason),
+            ClientError::Ended => f.write_str("the run has ended"),
             ClientError::Connection(error) => error.fmt(f),
         }
     }
@@ -433,6 +437,7 @@ fn refusal(error: &str, parameters: &Value) -> ClientError {
     match error.strip_prefix(CONTROL).map(|name| name.trim_start_matches('.')) {
         Some("Refused") => ClientError::Refused { reason, mend: text("mend") },
         Some("Failed") => ClientError::Failed(reason),
+        Some("Ended") => ClientError::Ended,
         name => ClientError::Request { error: name.unwrap_or(error).to_owned(), reason },
     }
 }

@@ -108,6 +108,9 @@ pub enum EngineError {
     Policy(String),
     /// The engine that runs was made without the built-in policy of this number; one with it can be prepared.
     LeftOut(u8),
+    /// The run has ended, or is about to: the kernel may have taken its threads back already. What was found meanwhile
+    /// is no answer.
+    Ended,
     /// The system failed.
     Failed(String),
 }
@@ -117,6 +120,7 @@ impl fmt::Display for EngineError {
         match self {
             EngineError::Core(error) => error.fmt(f),
             EngineError::Gone => f.write_str("the thread has ended"),
+            EngineError::Ended => f.write_str("the run has ended"),
             EngineError::LeftOut(policy) => write!(f, "the engine was made without its policy {policy}"),
             EngineError::Policy(reason) | EngineError::Failed(reason) => f.write_str(reason),
         }
@@ -243,6 +247,10 @@ impl Created {
 }
 
 /// An engine that runs a hierarchy, as whoever answers requests sees it.
+///
+/// A run may end at any moment, also in the midst of a request. Then its threads, and what became of them, are gone for
+/// the engine, though they live: so every question can be answered by [`EngineError::Ended`], and no engine answers for
+/// a run that has ended that something is not there.
 pub trait RunningEngine {
     /// An engine with other policies, ready to take over.
     type NextEngine;
@@ -250,7 +258,7 @@ pub trait RunningEngine {
     /// Makes a change.
     ///
     /// # Errors
-    /// What the core says; the thread is gone; the system failed.
+    /// What the core says; the thread is gone; the run has ended; the system failed.
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError>;
 
     /// How an engine is made ready that has these policies beside those built-in ones that the current engine has;
@@ -287,29 +295,51 @@ pub trait RunningEngine {
     /// The engine has none to give.
     fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, EngineError>;
 
-    /// The living thread of this number.
-    fn thread(&mut self, tid: u32) -> Option<Thread>;
+    /// The living thread of this number, however new it is; `None`: the hierarchy schedules none.
+    ///
+    /// # Errors
+    /// The run has ended; the system does not say who the thread is.
+    fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError>;
 
     /// Whether a thread still lives. Cheaper than [`RunningEngine::thread`].
-    fn lives(&mut self, thread: ThreadKey) -> bool;
+    ///
+    /// # Errors
+    /// The run has ended.
+    fn lives(&mut self, thread: ThreadKey) -> Result<bool, EngineError>;
 
     /// All threads of the machine.
-    fn threads(&mut self) -> Vec<Thread>;
+    ///
+    /// # Errors
+    /// As of [`RunningEngine::thread`].
+    fn threads(&mut self) -> Result<Vec<Thread>, EngineError>;
 
     /// What somebody is promised from now on, in real time, in the place of what was promised before: for the monitor.
-    /// Called when the promise becomes another; what the file promises is known at the beginning.
+    /// Called when the promise becomes another; what the file promises is known at the beginning. No answer depends on
+    /// it: a run that has ended promises nothing.
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee);
 
     /// What became of the promises to these VPs, in their order.
-    fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed>;
+    ///
+    /// # Errors
+    /// The run has ended.
+    fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError>;
 
     /// How a scheduler whose policy has pages came to its choices; `None`: the policy has none.
-    fn decided(&mut self, scheduler: CoreScheduler) -> Option<Decided>;
+    ///
+    /// # Errors
+    /// The run has ended.
+    fn decided(&mut self, scheduler: CoreScheduler) -> Result<Option<Decided>, EngineError>;
 
     /// Time that was stolen from the machine so far, over all CPUs.
-    fn stolen(&mut self) -> Nanos;
+    ///
+    /// # Errors
+    /// The run has ended.
+    fn stolen(&mut self) -> Result<Nanos, EngineError>;
 
     /// How long the hierarchy's lock, under which decisions and changes are made, was held, of the holds that were
     /// measured, and waited for at most so far. `None` in the simulator, where nothing takes time.
-    fn longest_hold_and_wait(&mut self) -> Option<(Nanos, Nanos)>;
+    ///
+    /// # Errors
+    /// The run has ended.
+    fn longest_hold_and_wait(&mut self) -> Result<Option<(Nanos, Nanos)>, EngineError>;
 }

@@ -23,6 +23,8 @@ pub enum Error {
     InUse(String),
     /// The engine that runs was made without the built-in policy of this number.
     LeftOut(u8),
+    /// The run has ended, or is about to, and with it everything that was asked for.
+    Ended,
     /// The system failed.
     Failed(String),
 }
@@ -32,6 +34,7 @@ impl fmt::Display for Error {
         match self {
             Error::Refused(refusal) => f.write_str(&refusal.reason),
             Error::LeftOut(policy) => EngineError::LeftOut(*policy).fmt(f),
+            Error::Ended => EngineError::Ended.fmt(f),
             Error::Denied(reason)
             | Error::NotFound(reason)
             | Error::BadValue(reason)
@@ -49,10 +52,11 @@ impl From<EngineError> for Error {
         match error {
             EngineError::Core(CoreError::Param | CoreError::Unknown) => Error::BadValue(reason),
             EngineError::Core(CoreError::NotFound) | EngineError::Gone => Error::NotFound(reason),
+            EngineError::Core(CoreError::Unreachable) | EngineError::Failed(_) => Error::Failed(reason),
             EngineError::Core(_) => Error::InUse(reason),
             EngineError::Policy(_) => Error::BadValue(reason),
             EngineError::LeftOut(policy) => Error::LeftOut(policy),
-            EngineError::Failed(_) => Error::Failed(reason),
+            EngineError::Ended => Error::Ended,
         }
     }
 }
@@ -72,11 +76,14 @@ pub(crate) fn not_taken(error: EngineError, (name, policy): (&str, &PolicyInfo),
     }
 }
 
-/// The error, unless what was done before it could not be undone.
-pub(crate) fn after_undoing(error: Error, undone: Result<(), impl fmt::Display>) -> Error {
-    match undone {
-        Ok(()) => error,
-        Err(undoing) => Error::Failed(format!("{error}; what was done could not be undone: {undoing}")),
+/// The error, unless what was done before it could not be undone. Of a run that has ended nothing is left to undo.
+pub(crate) fn after_undoing(error: Error, undone: Result<(), impl Into<Error>>) -> Error {
+    match (error, undone.map_err(Into::into)) {
+        (error, Ok(())) => error,
+        (Error::Ended, _) | (_, Err(Error::Ended)) => Error::Ended,
+        (error, Err(undoing)) => {
+            Error::Failed(format!("{error}; what was done could not be undone: {undoing}"))
+        }
     }
 }
 

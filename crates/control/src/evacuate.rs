@@ -42,7 +42,7 @@ impl<E: RunningEngine> Manager<E> {
             let mut rounds = 0..ROUNDS;
             loop {
                 done.threads += self.move_out(*at, to)?;
-                self.end_leases();
+                self.end_leases()?;
                 match self.take_down(*at) {
                     // Threads may come at any time, until it is gone.
                     Err(Error::InUse(_)) if rounds.next().is_some() => {}
@@ -76,7 +76,7 @@ impl<E: RunningEngine> Manager<E> {
     fn move_out(&mut self, at: usize, to: usize) -> Result<usize, Error> {
         let Some(id) = self.tree.scheduler(at).map(|scheduler| scheduler.id) else { return Ok(0) };
         let mut moved = 0;
-        for thread in self.engine.threads().into_iter().filter(|thread| thread.scheduler == id) {
+        for thread in self.engine.threads()?.into_iter().filter(|thread| thread.scheduler == id) {
             match self.place_with_presets(&thread, to) {
                 // It has ended.
                 Err(Error::NotFound(_)) => {}

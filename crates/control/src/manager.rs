@@ -118,28 +118,36 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Takes into account what happened without a request: policies that were disabled, and threads that have ended,
     /// whose guarantees end, and with them the schedulers that were theirs.
-    pub fn sweep(&mut self) {
+    ///
+    /// # Errors
+    /// The run has ended: what happened to its threads is not known.
+    pub fn sweep(&mut self) -> Result<(), Error> {
         self.note_disabled_policies();
-        self.end_leases();
-        self.remove_abandoned();
-        self.end_suspensions();
+        self.end_leases()?;
+        self.remove_abandoned()?;
+        self.end_suspensions()
     }
 
     /// Does the same for whoever has no request, where it can matter to others than those who ask.
-    pub fn tidy(&mut self) {
+    ///
+    /// # Errors
+    /// As of [`Manager::sweep`].
+    pub fn tidy(&mut self) -> Result<(), Error> {
         self.note_disabled_policies();
         let has_promoted = self.tree.all().any(|(_, scheduler)| scheduler.is_promoted);
-        if has_promoted || !self.suspensions.is_empty() {
-            self.sweep();
-        }
+        if has_promoted || !self.suspensions.is_empty() { self.sweep() } else { Ok(()) }
     }
 
     /// Ends the guarantees of threads that have ended.
-    pub(crate) fn end_leases(&mut self) {
-        let is_gone = |lease: &&Lease| !self.engine.lives(lease.key);
-        let gone: Vec<u32> = self.tree.leases.values().filter(is_gone).map(|lease| lease.key.tid).collect();
+    pub(crate) fn end_leases(&mut self) -> Result<(), Error> {
+        let mut gone = Vec::new();
+        for Lease { key, .. } in self.tree.leases.values() {
+            if !self.engine.lives(*key)? {
+                gone.push(key.tid);
+            }
+        }
         if gone.is_empty() {
-            return;
+            return Ok(());
         }
         let mut tree = self.tree.clone();
         for tid in gone {
@@ -150,6 +158,7 @@ impl<E: RunningEngine> Manager<E> {
             }
         }
         self.commit(tree);
+        Ok(())
     }
 
     /// Makes a copy of the tree the hierarchy, and has the engine watch the promises that have changed.
@@ -165,8 +174,10 @@ impl<E: RunningEngine> Manager<E> {
 
     /// A living thread.
     pub(crate) fn living(&mut self, tid: u32) -> Result<Thread, Error> {
-        let thread = self.engine.thread(tid);
-        thread.ok_or_else(|| Error::NotFound(format!("found no thread {tid}, expected a living one")))
+        let thread = self.engine.thread(tid)?;
+        thread.ok_or_else(|| {
+            Error::NotFound(format!("found no thread {tid} in the hierarchy, expected a living one there"))
+        })
     }
 
     /// A thread that the user may move: one of the user's own, in a place that the user may change.

@@ -46,7 +46,7 @@ impl<E: RunningEngine> Manager<E> {
         below: &str,
         texts: &Texts,
     ) -> Result<Granted, Error> {
-        self.sweep();
+        self.sweep()?;
         let (parent, above) = self.tree.find(below)?;
         self.may_change_below(who, parent)?;
         self.may_create(who, name)?;
@@ -108,7 +108,7 @@ impl<E: RunningEngine> Manager<E> {
     /// # Errors
     /// Why not; nothing has changed.
     pub fn destroy(&mut self, who: Peer, name: &str) -> Result<(), Error> {
-        self.sweep();
+        self.sweep()?;
         let (number, scheduler) = self.tree.find(name)?;
         let parents: Vec<usize> = scheduler.above.iter().filter_map(|above| above.parent).collect();
         if let Some(which) = self.tree.why_it_stays(number, scheduler) {
@@ -144,7 +144,7 @@ impl<E: RunningEngine> Manager<E> {
     /// # Errors
     /// Why not; nothing has changed.
     pub fn move_thread(&mut self, who: Peer, tid: u32, to: &str, texts: &Texts) -> Result<Granted, Error> {
-        self.sweep();
+        self.sweep()?;
         let thread = self.thread(who, tid)?;
         let (scheduler, found) = self.tree.find(to)?;
         self.may_change_below(who, scheduler)?;
@@ -167,7 +167,7 @@ impl<E: RunningEngine> Manager<E> {
         guarantee: &str,
         below: Option<&str>,
     ) -> Result<Granted, Error> {
-        self.sweep();
+        self.sweep()?;
         let thread = self.thread(who, tid)?;
         let need = params::guarantee(guarantee)?;
         if let Some(below) = below {
@@ -202,7 +202,7 @@ impl<E: RunningEngine> Manager<E> {
     /// # Errors
     /// Why not; nothing has changed.
     pub fn release(&mut self, who: Peer, tid: u32) -> Result<(), Error> {
-        self.sweep();
+        self.sweep()?;
         let thread = self.thread(who, tid)?;
         self.place_in_default(&thread).map(drop)
     }
@@ -220,7 +220,7 @@ impl<E: RunningEngine> Manager<E> {
     /// # Errors
     /// Why not; nothing has changed.
     pub fn message(&mut self, who: Peer, tid: u32, name: &str, text: &str) -> Result<Granted, Error> {
-        self.sweep();
+        self.sweep()?;
         let thread = self.thread(who, tid)?;
         let at = self.scheduler_of(&thread)?;
         self.may_change_below(who, at)?;

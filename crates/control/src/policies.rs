@@ -181,7 +181,7 @@ impl<E: RunningEngine> Manager<E> {
     }
 
     pub(crate) fn finish_load(&mut self, ready: Ready<E::NextEngine, Load>) -> Result<LoadReport, Error> {
-        self.sweep();
+        self.sweep()?;
         let Load { name, old, replace } = ready.what;
         let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
         let policies = known(&loaded)?;
@@ -197,7 +197,7 @@ impl<E: RunningEngine> Manager<E> {
         let times = self.publish(ready.prepared, loaded, policies)?;
         let mut report = LoadReport { policy: name, kept, given: Vec::new(), without: Vec::new(), times };
         if replace {
-            self.give_back(&mut report);
+            self.give_back(&mut report)?;
         }
         Ok(report)
     }
@@ -224,7 +224,7 @@ impl<E: RunningEngine> Manager<E> {
     }
 
     /// Gives a policy back to the schedulers in which it was disabled, with the parameters that they had.
-    fn give_back(&mut self, report: &mut LoadReport) {
+    fn give_back(&mut self, report: &mut LoadReport) -> Result<(), Error> {
         let lost = |(at, scheduler): (usize, &Scheduler)| {
             let lost = scheduler.lost.clone().filter(|lost| lost.policy == report.policy)?;
             Some((at, scheduler.name.clone(), lost.params))
@@ -233,9 +233,11 @@ impl<E: RunningEngine> Manager<E> {
         for (at, name, params) in all {
             match self.give(at, &report.policy, &params) {
                 Ok(()) => report.given.push(name),
+                Err(Error::Ended) => return Err(Error::Ended),
                 Err(error) => report.without.push(format!("`{name}`: {error}")),
             }
         }
+        Ok(())
     }
 
     /// Gives a scheduler another policy in its place, with these parameters.
@@ -265,7 +267,7 @@ impl<E: RunningEngine> Manager<E> {
         name: &str,
         evacuate: bool,
     ) -> Result<Change<E::NextEngine, Unload>, Error> {
-        self.sweep();
+        self.sweep()?;
         let at = self.find_loaded(name)?;
         if !evacuate {
             self.is_unused(at)?;
@@ -279,7 +281,7 @@ impl<E: RunningEngine> Manager<E> {
         &mut self,
         ready: Ready<E::NextEngine, Unload>,
     ) -> Result<UnloadReport, Error> {
-        self.sweep();
+        self.sweep()?;
         let Unload { at, evacuate } = ready.what;
         let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
         let policies = known(&loaded)?;

@@ -62,7 +62,8 @@ pub fn serve<E: RunningEngine + Send>(
                     // A manager that is busy with a request does the same by itself.
                     manager.try_lock().iter_mut().for_each(|manager| match sweep_at <= Instant::now() {
                         true => {
-                            manager.tidy();
+                            // That the run has ended is said to whoever asks next.
+                            let _ = manager.tidy();
                             sweep_at = Instant::now() + SWEEP_INTERVAL;
                         }
                         false => manager.note_disabled_policies(),

@@ -111,7 +111,7 @@ fn control<E: RunningEngine>(
     match name {
         "Status" => {
             parameters.finish()?;
-            value(Ok(hold(manager)?.status()))
+            value(hold(manager)?.status())
         }
         "Create" => {
             let [policy, name, below] = [p.text("policy")?, p.text("name")?, p.text("below")?];
@@ -303,6 +303,7 @@ fn fault(error: Error) -> Fault {
         Error::NotFound(_) => "NotFound",
         Error::BadValue(_) => "BadValue",
         Error::InUse(_) => "InUse",
+        Error::Ended => "Ended",
         Error::LeftOut(_) | Error::Failed(_) => "Failed",
     };
     Fault::of_control(name, json!({ "reason": reason }))

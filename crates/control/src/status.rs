@@ -2,7 +2,8 @@
 //!
 //! Relies on the tree for what is promised and on the engine for what became of it. Changes nothing.
 
-use crate::engine::{Observed, RunningEngine, Thread};
+use crate::engine::{EngineError, Observed, RunningEngine, Thread};
+use crate::error::Error;
 use crate::manager::{Manager, Suspensions};
 use crate::tree::{Above, Scheduler, Tree};
 use hls_calculus::Guarantee;
@@ -129,18 +130,25 @@ impl Supply {
 
 impl<E: RunningEngine> Manager<E> {
     /// The hierarchy, what was promised and what became of it.
-    pub fn status(&mut self) -> Status {
-        self.sweep();
-        status(&self.tree, &self.suspensions, &mut self.engine)
+    ///
+    /// # Errors
+    /// The run has ended; the system failed.
+    pub fn status(&mut self) -> Result<Status, Error> {
+        self.sweep()?;
+        Ok(status(&self.tree, &self.suspensions, &mut self.engine)?)
     }
 }
 
 /// Asks the engine for all that the tree does not know.
-fn status(tree: &Tree, suspensions: &Suspensions, engine: &mut impl RunningEngine) -> Status {
-    let threads = engine.threads();
+fn status(
+    tree: &Tree,
+    suspensions: &Suspensions,
+    engine: &mut impl RunningEngine,
+) -> Result<Status, EngineError> {
+    let threads = engine.threads()?;
     let of_schedulers = tree.all().flat_map(|(_, scheduler)| &scheduler.above).flat_map(|above| &above.vps);
     let vps: Vec<CoreVp> = of_schedulers.copied().chain(threads.iter().map(|thread| thread.key.vp)).collect();
-    let observed: ByVp = vps.iter().copied().zip(engine.observed(&vps)).collect();
+    let observed: ByVp = vps.iter().copied().zip(engine.observed(&vps)?).collect();
     let mut decisions = |scheduler: &Scheduler| {
         let of = |Decided { followed, stale, by_urgency, by_agent, agent_ran }| Decisions {
             followed,
@@ -149,7 +157,9 @@ fn status(tree: &Tree, suspensions: &Suspensions, engine: &mut impl RunningEngin
             by_agent,
             agent_ns: agent_ran.0,
         };
-        scheduler.policy.has_pages.then(|| engine.decided(scheduler.id)).flatten().map(of)
+        let has_pages = scheduler.policy.has_pages;
+        let decided = if has_pages { engine.decided(scheduler.id)? } else { None };
+        Ok::<_, EngineError>(decided.map(of))
     };
     let mut schedulers = Vec::new();
     for at in tree.parents_first() {
@@ -164,15 +174,15 @@ fn status(tree: &Tree, suspensions: &Suspensions, engine: &mut impl RunningEngin
                 .lost
                 .as_ref()
                 .map(|lost| format!("{}: {}", lost.policy, lost.violation)),
-            decided: decisions(scheduler),
+            decided: decisions(scheduler)?,
             processors: scheduler.above.iter().flat_map(|above| processors(tree, above, &observed)).collect(),
         });
     }
     let threads = threads.into_iter().map(|thread| of_thread(tree, suspensions, thread, &observed)).collect();
     let (longest_hold_ns, longest_wait_ns) =
-        engine.longest_hold_and_wait().map(|(hold, wait)| (hold.0, wait.0)).unzip();
-    let stolen_ns = engine.stolen().0;
-    Status { cpus: tree.cpus, stolen_ns, longest_hold_ns, longest_wait_ns, schedulers, threads }
+        engine.longest_hold_and_wait()?.map(|(hold, wait)| (hold.0, wait.0)).unzip();
+    let stolen_ns = engine.stolen()?.0;
+    Ok(Status { cpus: tree.cpus, stolen_ns, longest_hold_ns, longest_wait_ns, schedulers, threads })
 }
 
 /// What became of each VP.

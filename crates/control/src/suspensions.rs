@@ -5,7 +5,7 @@
 //! A thread is suspended in the name of one scheduler, at a time, and stays so until somebody resumes it who may change
 //! what is below that one, or until that one has gone. Relies on the engine to keep a thread suspended when it moves.
 
-use crate::engine::{HierarchyChange, RunningEngine};
+use crate::engine::{EngineError, HierarchyChange, RunningEngine};
 use crate::error::Error;
 use crate::manager::{Manager, Peer, Suspension};
 
@@ -16,7 +16,7 @@ impl<E: RunningEngine> Manager<E> {
     /// # Errors
     /// Why not; nothing has changed.
     pub fn suspend(&mut self, who: Peer, tid: u32, by: Option<&str>) -> Result<String, Error> {
-        self.sweep();
+        self.sweep()?;
         let thread = self.living(tid)?;
         let at = self.scheduler_of(&thread)?;
         let holder = by.map_or(Ok(at), |name| self.tree.find(name).map(|(number, _)| number))?;
@@ -40,7 +40,7 @@ impl<E: RunningEngine> Manager<E> {
     /// # Errors
     /// Why not; nothing has changed.
     pub fn resume(&mut self, who: Peer, tid: u32) -> Result<String, Error> {
-        self.sweep();
+        self.sweep()?;
         let Some(Suspension { thread, by }) = self.suspensions.get(&tid).cloned() else {
             return Err(Error::NotFound(format!("found no suspended thread {tid}, expected one")));
         };
@@ -52,17 +52,22 @@ impl<E: RunningEngine> Manager<E> {
     }
 
     /// Resumes threads whose holder has gone, and forgets those that have ended.
-    pub(crate) fn end_suspensions(&mut self) {
+    pub(crate) fn end_suspensions(&mut self) -> Result<(), Error> {
         for (tid, Suspension { thread, by }) in self.suspensions.clone() {
-            let lives = self.engine.lives(thread);
+            let lives = self.engine.lives(thread)?;
             if lives && self.tree.find(&by).is_ok() {
                 continue;
             }
-            let resumed = !lives
-                || self.engine.change(HierarchyChange::Suspend { thread, is_suspended: false }).is_ok();
-            if resumed {
-                self.suspensions.remove(&tid);
+            if lives {
+                match self.engine.change(HierarchyChange::Suspend { thread, is_suspended: false }) {
+                    Ok(_) | Err(EngineError::Gone) => {}
+                    Err(EngineError::Ended) => return Err(Error::Ended),
+                    // Is tried again before the next request.
+                    Err(_) => continue,
+                }
             }
+            self.suspensions.remove(&tid);
         }
+        Ok(())
     }
 }

@@ -56,7 +56,7 @@ impl<E: RunningEngine> Manager<E> {
         agent: u32,
         texts: &Texts,
     ) -> Result<Promoted, Error> {
-        self.sweep();
+        self.sweep()?;
         let agent = self.thread(who, agent)?;
         let granted = self.create(who, POLICY, name, below, texts)?;
         let (number, _) = self.tree.find(name)?;
@@ -83,7 +83,7 @@ impl<E: RunningEngine> Manager<E> {
     /// # Errors
     /// Why not; nothing has changed, unless the system failed: then the scheduler may be without pages.
     pub fn pages(&mut self, who: Peer, name: &str) -> Result<(u16, Pages), Error> {
-        self.sweep();
+        self.sweep()?;
         let number = self.user_level(name)?;
         self.may_change_below(who, number)?;
         self.fresh_pages(number)
@@ -102,7 +102,7 @@ impl<E: RunningEngine> Manager<E> {
     /// # Errors
     /// Why not; nothing has changed, unless the system failed: then some of it may have gone.
     pub fn demote(&mut self, who: Peer, name: &str) -> Result<Demoted, Error> {
-        self.sweep();
+        self.sweep()?;
         let number = self.user_level(name)?;
         let doomed = doomed(&self.tree, |at, _| at == number)?;
         for scheduler in doomed.iter().filter_map(|at| self.tree.scheduler(*at)) {
@@ -124,7 +124,7 @@ impl<E: RunningEngine> Manager<E> {
     /// # Errors
     /// Why not; nothing has changed.
     pub fn grant(&mut self, who: Peer, name: &str, tid: u32, texts: &Texts) -> Result<Granted, Error> {
-        self.sweep();
+        self.sweep()?;
         self.user_level(name)?;
         self.move_thread(who, tid, name, texts)
     }
@@ -135,7 +135,7 @@ impl<E: RunningEngine> Manager<E> {
     /// # Errors
     /// Why not; nothing has changed.
     pub fn revoke(&mut self, who: Peer, tid: u32) -> Result<Granted, Error> {
-        self.sweep();
+        self.sweep()?;
         let thread = self.thread(who, tid)?;
         let number = self.scheduler_of(&thread)?;
         if let Some(scheduler) = self.tree.scheduler(number) {
@@ -192,16 +192,19 @@ impl<E: RunningEngine> Manager<E> {
     }
 
     /// Ends promoted schedulers below which no thread is any more.
-    pub(crate) fn remove_abandoned(&mut self) {
+    pub(crate) fn remove_abandoned(&mut self) -> Result<(), Error> {
         let promoted = self.tree.all().filter(|(_, scheduler)| scheduler.is_promoted).map(|(at, _)| at);
         for number in promoted.collect::<Vec<_>>() {
             let Ok(doomed) = doomed(&self.tree, |at, _| at == number) else { continue };
             // Whoever is below a promoted scheduler got there by a request.
             if !self.tree.leases.values().any(|lease| doomed.contains(&lease.slot.scheduler)) {
-                // What fails is tried again before the next request.
-                let _ = self.remove(&doomed, self.tree.default);
+                // What else fails is tried again before the next request.
+                if let Err(Error::Ended) = self.remove(&doomed, self.tree.default) {
+                    return Err(Error::Ended);
+                }
             }
         }
+        Ok(())
     }
 }
 

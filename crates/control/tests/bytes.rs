@@ -142,7 +142,7 @@ proptest! {
         for (call, is_root) in calls {
             hold(&manager, if is_root { Peer::ROOT } else { ALICE }, call.to_string().as_bytes())?;
         }
-        let status = manager.into_inner().unwrap().status();
+        let status = manager.into_inner().unwrap().status().unwrap();
         prop_assert!(status.threads.iter().all(|thread| !thread.scheduler.is_empty()));
     }
 }

@@ -10,7 +10,7 @@ const ROOT: Peer = Peer::ROOT;
 #[test]
 fn the_file_is_there() {
     let mut manager = manager();
-    let status = manager.status();
+    let status = manager.status().unwrap();
     let names: Vec<&str> = status.schedulers.iter().map(|scheduler| scheduler.name.as_str()).collect();
     assert_eq!(names, ["FP", "RES", "rest", "ALICE"], "parents first");
     let alice = &status.schedulers[3];
@@ -265,7 +265,7 @@ fn the_monitor_gets_every_promise_that_changes() {
     assert_eq!(manager.engine().promises.len(), 0, "it knows the file");
     let granted = manager.move_thread(ROOT, ALICES[0], "ALICE", &texts(&[("share", "1")])).unwrap();
     let promise = |it: &mut Manager<Native>, tid: u32| {
-        let key = hls_control::RunningEngine::thread(it.engine(), tid).expect("a living thread").key;
+        let key = hls_control::RunningEngine::thread(it.engine(), tid).unwrap().expect("a living thread").key;
         it.engine().promises.get(&Promisee::Thread(key)).cloned()
     };
     let first = Some(granted.guarantee.rounded_for_people());
@@ -286,7 +286,7 @@ fn the_monitor_gets_every_promise_that_changes() {
     manager.release(ROOT, ALICES[0]).unwrap();
     assert_eq!(promise(&mut manager, ALICES[0]), None);
     manager.engine().exit(ALICES[1]);
-    manager.sweep();
+    manager.sweep().unwrap();
     let left = manager.engine().promises.keys().filter(|to| matches!(to, Promisee::Thread(_))).count();
     assert_eq!((left, promise_of_schedulers(&mut manager)), (0, vec![]));
     // A scheduler's ends with its VP.
@@ -311,7 +311,7 @@ fn shares_of_wide_children_are_parted() {
     manager.create(ROOT, "proportional-share", "PS", "FP", &texts(&[("priority", "1")])).unwrap();
     let wide = manager.create(ROOT, "round-robin", "RR", "PS", &texts(&[("share", "3")]));
     wide.unwrap();
-    let status = manager.status();
+    let status = manager.status().unwrap();
     let of = |name: &str| status.schedulers.iter().find(|it| it.name == name).unwrap().processors.len();
     assert_eq!((of("PS"), of("RR")), (2, 2));
 }
@@ -321,7 +321,7 @@ fn shares_of_wide_children_are_parted() {
 fn a_scheduler_has_as_many_vps_as_it_is_to_have() {
     let mut manager = manager_of(&FILE.replace("fixed-priority", "machine cpus=3\nfixed-priority"));
     let of = |manager: &mut Manager<Native>, name: &str| {
-        let status = manager.status();
+        let status = manager.status().unwrap();
         status.schedulers.iter().find(|it| it.name == name).unwrap().processors.len()
     };
     let create = |it: &mut Manager<Native>, name: &str, below: &str, own: (&str, &str), width: &str| {

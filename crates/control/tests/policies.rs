@@ -45,15 +45,15 @@ fn after_disabling() -> Manager<Native> {
 }
 
 fn promise_to(manager: &mut Manager<Native>, thread: u32) -> (String, String) {
-    let status = manager.status();
+    let status = manager.status().unwrap();
     let of_status = status.threads.iter().find(|it| it.thread == thread).unwrap().supply.guarantee.clone();
-    let key = manager.engine().thread(thread).unwrap().key;
+    let key = manager.engine().thread(thread).unwrap().unwrap().key;
     (of_status, manager.engine().promises[&Promisee::Thread(key)].clone())
 }
 
 /// The scheduler `T`: its policy, its quantum, and which policy of it was disabled.
 fn of_t(manager: &mut Manager<Native>) -> (String, String, Option<String>) {
-    let status = manager.status();
+    let status = manager.status().unwrap();
     let t = status.schedulers.into_iter().find(|scheduler| scheduler.name == "T").unwrap();
     (t.policy, t.parameters["quantum"].clone(), t.disabled_policy)
 }
@@ -71,7 +71,7 @@ fn below_a_policy_that_is_disabled_round_robin_promises_what_it_can() {
     assert_eq!(disabled_policy.as_deref(), Some(violation));
     // Beside it nothing is different, and what is free there can still be given.
     let of_res = |manager: &mut Manager<Native>, name: &str| {
-        let status = manager.status();
+        let status = manager.status().unwrap();
         let found = status.schedulers.into_iter().find(|scheduler| scheduler.name == name).unwrap();
         found.processors[0].supply.guarantee.clone()
     };
@@ -111,6 +111,23 @@ fn a_mended_policy_is_given_back() {
     assert_eq!(of_t(&mut manager).0, "round-robin");
 }
 
+/// A scheduler that cannot have the policy is named in the reply. That the run ends is no reason of a scheduler's.
+#[test]
+fn a_policy_is_not_withheld_because_the_run_ends() {
+    const MANY: usize = 1_000;
+    let load = |questions| {
+        let mut manager = after_disabling();
+        manager.engine().ends_after = Some(questions);
+        let loaded = manager.load(ROOT, turns(1_000), true);
+        (loaded, manager.engine().ends_after.unwrap())
+    };
+    let (loaded, left) = load(MANY);
+    assert_eq!(loaded.unwrap().given, ["T"]);
+    // The last question is that which gives the policy back.
+    let (loaded, _) = load(MANY - left - 1);
+    assert!(matches!(loaded, Err(Error::Ended)), "{loaded:?}");
+}
+
 fn sample() -> PolicySource {
     source("asked-times", |text| text)
 }
@@ -126,10 +143,10 @@ fn refused<T: std::fmt::Debug>(
     reason: &str,
     request: impl FnOnce(&mut Manager<Native>) -> Result<T, Error>,
 ) {
-    let before = (loaded(manager), manager.status());
+    let before = (loaded(manager), manager.status().unwrap());
     let error = request(manager).expect_err("a refusal").to_string();
     assert!(error.contains(reason), "{error}");
-    assert_eq!((loaded(manager), manager.status()), before, "{error}");
+    assert_eq!((loaded(manager), manager.status().unwrap()), before, "{error}");
 }
 
 #[test]
@@ -205,7 +222,7 @@ fn a_policy_is_replaced_by_one_that_begins_anew_with_the_same_children() {
     });
     let report = manager.load(ROOT, other(".state_version = 2"), true).unwrap();
     assert_eq!((report.kept, report.given, report.without), (vec![], vec!["A".to_owned()], vec![]));
-    let status = manager.status();
+    let status = manager.status().unwrap();
     let a = status.schedulers.iter().find(|scheduler| scheduler.name == "A").unwrap();
     assert_eq!((a.policy.as_str(), a.parameters["slot"].as_str()), ("asked-times", "3ms"));
     assert_eq!(a.disabled_policy, None);
@@ -241,7 +258,7 @@ fn schedulers_are_emptied_and_go_before_their_policy_does() {
     let report = manager.unload(ROOT, "asked-times", true).unwrap();
     assert_eq!((report.moved, report.destroyed), (2, vec!["below".to_owned(), "A".to_owned()]));
     assert_eq!(loaded(&mut manager), []);
-    let status = manager.status();
+    let status = manager.status().unwrap();
     assert!(status.threads.iter().filter(|it| ALICES.contains(&it.thread)).all(|it| it.scheduler == "rest"));
     // What it had of the reservations is there for others again.
     manager.reserve(ROOT, BOBS, "RESBH 35ms 100ms", Some("RES")).unwrap();
@@ -274,6 +291,6 @@ fn schedulers_of_processes_are_below_policies_that_come_and_go() {
     let report = manager.unload(ROOT, "asked-times", true).unwrap();
     assert_eq!((report.moved, report.destroyed), (2, vec!["U".to_owned(), "A".to_owned()]));
     assert_eq!(slots(&mut manager), None);
-    let status = manager.status();
+    let status = manager.status().unwrap();
     assert!(status.threads.iter().filter(|it| ALICES.contains(&it.thread)).all(|it| it.scheduler == "rest"));
 }

@@ -162,6 +162,20 @@ fn without_a_server_the_error_says_so() {
     assert_eq!(err, "no reservation of 5ms in every 33ms: No such file or directory\n");
 }
 
+/// A run that ends tells a program so by an error of its own, which no other cause has.
+#[test]
+fn a_program_in_c_can_tell_the_end_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut manager = real();
+    manager.engine().ends_after = Some(0);
+    with_server(manager, |socket| {
+        let program = compile(folder.path(), socket);
+        let (_, err) = said(&Command::new(&program).output().unwrap());
+        let reason = "Cannot send after transport endpoint shutdown";
+        assert_eq!(err, format!("no reservation of 5ms in every 33ms: {reason}\n"));
+    });
+}
+
 /// The kernel says who the peer is: `nobody` owns no scheduler, and no thread of root's.
 #[test]
 fn the_kernel_vouches_for_the_user() {

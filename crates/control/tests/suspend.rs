@@ -18,13 +18,13 @@ fn promoted() -> Manager<Native> {
 /// What the core knows of a thread: does it want a CPU?
 fn wants(manager: &mut Manager<Native>, tid: u32) -> bool {
     let native = manager.engine();
-    let vp = native.thread(tid).expect("it lives").key.vp;
+    let vp = native.thread(tid).unwrap().expect("it lives").key.vp;
     native.core.vp(vp).expect("it lives").state != VpState::Waiting
 }
 
 /// Who holds a thread back.
 fn by(manager: &mut Manager<Native>, tid: u32) -> Option<String> {
-    let threads = manager.status().threads;
+    let threads = manager.status().unwrap().threads;
     threads.into_iter().find(|thread| thread.thread == tid).expect("it lives").suspended_by
 }
 

@@ -41,7 +41,7 @@ fn children(manager: &mut Manager<Native>) -> Vec<(usize, u64)> {
 }
 
 fn names(manager: &mut Manager<Native>) -> Vec<String> {
-    manager.status().schedulers.into_iter().map(|scheduler| scheduler.name).collect()
+    manager.status().unwrap().schedulers.into_iter().map(|scheduler| scheduler.name).collect()
 }
 
 /// Which of the files that stand for pages this is.
@@ -60,7 +60,7 @@ fn a_thread_becomes_the_agent_of_a_new_scheduler() {
     assert!(is(&kernel, KERNEL_PAGE) && is(&user, USER_PAGE));
     assert_eq!(place(&mut manager, AGENT).0, "U");
     assert_eq!(children(&mut manager), [(0, AGENT.into())]);
-    let status = manager.status();
+    let status = manager.status().unwrap();
     let scheduler = status.schedulers.iter().find(|scheduler| scheduler.name == "U").unwrap();
     assert_eq!((&scheduler.policy[..], &scheduler.parameters["allowance"][..]), ("user-level", "2ms"));
     assert_eq!(scheduler.decided.map(|decided| decided.by_agent), Some(1), "the agent wants the CPU");
@@ -235,7 +235,7 @@ fn a_scheduler_goes_with_its_last_thread() {
     assert_eq!(names(&mut manager), left, "what was created stays, unless it is below");
     manager.promote(ALICE, "U", "ALICE", SECOND, &texts(&[])).unwrap();
     manager.engine().exit(SECOND);
-    manager.tidy();
+    manager.tidy().unwrap();
     let scheduler = *manager.engine().pages_of.last().unwrap();
     assert_eq!(manager.engine().core.kernel_page(scheduler), None);
     assert_eq!(names(&mut manager), left);
@@ -286,7 +286,7 @@ fn a_thread_that_promotes_itself_without_end_is_refused() {
     let found = "found 16 schedulers of user 1000 whose policy is a process";
     refused(&mut manager, found, |it| it.promote(ALICE, "U", &above, AGENT, &texts(&[])));
     manager.engine().exit(AGENT);
-    manager.tidy();
+    manager.tidy().unwrap();
     assert_eq!(names(&mut manager), before);
     // Root meets the depth that a hierarchy may have.
     let mut above = "ALICE".to_owned();

@@ -1,11 +1,12 @@
-//! `hls-cost`: measures what a switch between threads costs in the kernel, by scheduler and by depth, and what the
-//! policies cost that an engine has and nobody uses; `make cost` calls it.
+//! `hls-cost`: measures what a switch between threads costs in the kernel, by scheduler and by depth, and what it costs
+//! to load an engine, by the policies that it has; `make cost` calls it.
 //!
 //!     hls-cost [switches] [policies]      one of both, or both
+//!     hls-cost budget                     whether a load costs more than `policies` has found before
 //!
 //! Boots the test machine once for each, where time is counted in instructions. Prints tables, and writes the figures
-//! to `experiments/cost/results.csv` and `policies.csv`; the README beside them says what is counted. Exit status: 0
-//! all goals are reached, 1 one is missed, 2 wrong input, 3 the system failed.
+//! to `experiments/cost/results.csv`, `policies.csv` and `programs.csv`; the README beside them says what is counted.
+//! `budget` writes nothing. Exit status: 0 all goals are reached, 1 one is missed, 2 wrong input, 3 the system failed.
 
 mod figures;
 mod policies;
@@ -46,10 +47,14 @@ fn main() -> ExitCode {
 
 /// Measures the named parts, or all; returns whether the goals are reached.
 fn measure(parts: &[String]) -> Result<bool, Error> {
-    if let Some(part) = parts.iter().find(|part| !["switches", "policies"].contains(&part.as_str())) {
-        return Err(Error::Input(format!("found the part `{part}`, expected `switches` or `policies`")));
+    if let Some(part) = parts.iter().find(|part| !["switches", "policies", "budget"].contains(&part.as_str()))
+    {
+        return Err(Error::Input(format!(
+            "found the part `{part}`, expected `switches`, `policies` or `budget`"
+        )));
     }
-    let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
+    let is_named = |part: &str| parts.iter().any(|wanted| wanted == part);
+    let is_wanted = |part: &str| parts.is_empty() || is_named(part);
     let lab = Lab::open(Path::new(".cache/vm"))?;
     let mut are_reached = true;
     if is_wanted("switches") {
@@ -59,12 +64,25 @@ fn measure(parts: &[String]) -> Result<bool, Error> {
         are_reached = figures.verdicts().iter().all(|verdict| verdict.kept);
     }
     if is_wanted("policies") {
-        let costs = Costs::read(&lab.boot(policies::script(), vec![], "policies")?)?;
-        lab.write("policies.csv", &costs.csv(&lab.vm.kernel().release))?;
+        let costs = lab.costs()?;
+        let release = &lab.vm.kernel().release;
+        lab.write("policies.csv", &costs.csv(release))?;
+        lab.write("programs.csv", &costs.programs_csv(release))?;
         print!("{}", costs.table());
+    }
+    if is_named("budget") {
+        let rises = lab.costs()?.rises(&lab.read("policies.csv")?, MOST_PERCENT);
+        rises.iter().for_each(|rise| println!("{rise}"));
+        are_reached &= rises.is_empty();
     }
     Ok(are_reached)
 }
+
+/// By how much a load may cost more than it did.
+const MOST_PERCENT: u64 = 3;
+
+/// The folder of the figures.
+const FIGURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/cost");
 
 /// The test machine, and a folder for what is compiled for it.
 struct Lab {
@@ -107,10 +125,21 @@ impl Lab {
         Ok([vec![(simple, "/simple.bpf.o".into())], loaded(self.work.path())?].concat())
     }
 
+    /// What it costs to load engines.
+    fn costs(&self) -> Result<Costs, Error> {
+        Costs::read(&self.boot(policies::script(), policies::engines(self.work.path())?, "policies")?)
+    }
+
     /// Writes figures beside the README that says what they are.
     fn write(&self, name: &str, figures: &str) -> Result<(), Error> {
-        let path = Path::new("experiments/cost").join(name);
+        let path = Path::new(FIGURES).join(name);
         std::fs::write(&path, figures).map_err(|error| Error::Failed(format!("{}: {error}", path.display())))
+    }
+
+    /// Reads figures that were written before.
+    fn read(&self, name: &str) -> Result<String, Error> {
+        let path = Path::new(FIGURES).join(name);
+        std::fs::read_to_string(&path).map_err(|error| Error::Failed(format!("{}: {error}", path.display())))
     }
 }
 

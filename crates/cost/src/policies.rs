@@ -1,18 +1,28 @@
-//! What the policies cost that an engine has and nobody uses: what the verifier walks, how long it takes to load the
-//! engine and to attach it, and a switch.
+//! What it costs to load an engine, by the policies that it has, and what those cost that nobody uses: what the verifier
+//! walks in each program, how long it takes to load the engine and to attach it, and a switch.
 
 use crate::PIPE;
 use hls_core::limits::FIRST_OPTIONAL;
+use hls_policy_build::{Builder, Target};
 use hls_vm::Error;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
-/// One measurement, of an engine that has so many of the policies that can be left out. All figures are instructions.
+/// A program of an engine, in instructions: what the verifier walked in it, and its length when it had been verified.
+#[derive(Clone, Debug, PartialEq)]
+struct Program {
+    name: String,
+    walked: u64,
+    length: u64,
+}
+
+/// One measurement, of an engine that has as many policies of the literature. All figures are instructions.
 #[derive(Clone, Debug, PartialEq)]
 struct Cost {
     policies: usize,
-    verified: u64,
     load: u64,
     attach: u64,
+    programs: Vec<Program>,
     switch: u64,
 }
 
@@ -20,48 +30,110 @@ struct Cost {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs(Vec<Cost>);
 
-/// The script that measures in the guest. Each line of its output is `POLICIES VERIFIED LOAD ATTACH SWITCH`.
+/// How many policies of the literature the engines have that are measured, in the order of their numbers.
+fn counts() -> [usize; 3] {
+    [0, 1, literature().count()]
+}
+
+/// The numbers of the policies of the literature.
+fn literature() -> impl Iterator<Item = u8> {
+    hls_core::policies().iter().map(|info| info.id).filter(|id| *id >= FIRST_OPTIONAL)
+}
+
+fn place(policies: usize) -> String {
+    format!("/{policies}.bpf.o")
+}
+
+/// Builds the engines that are measured; returns the files with their places in the guest.
+pub fn engines(work: &Path) -> Result<Vec<(PathBuf, String)>, Error> {
+    let build = |policies: usize| {
+        let builder = Builder { literature: literature().take(policies).collect(), ..Builder::default() };
+        let built = builder.build(Target::Engine, &[]).map_err(|error| Error::Failed(error.to_string()))?;
+        let path = work.join(format!("{policies}.bpf.o"));
+        std::fs::write(&path, built.bytes)
+            .map_err(|error| Error::Failed(format!("{}: {error}", path.display())))?;
+        Ok((path, place(policies)))
+    };
+    counts().into_iter().map(build).collect()
+}
+
+/// The script that measures in the guest. Of each engine it prints how many policies of the literature the engine has,
+/// and what `load engine` prints.
 pub fn script() -> String {
-    let all = hls_core::policies().iter().filter(|info| info.id >= FIRST_OPTIONAL).count();
-    // At first the kernel is still busy with its own boot. `load` says more of itself than `pipe` does, which adds the
-    // median and the average to the least figure.
+    // At first the kernel is still busy with its own boot.
     let mut text = String::from("#!/bin/sh -e\nsleep 5\n");
-    for policies in [0, 7, all] {
-        writeln!(text, "found=$(load named {policies} {PIPE})\nset -- $found\necho {policies} $1 $2 $3 $4")
+    for policies in counts() {
+        writeln!(text, "echo {policies}\nload engine {} {PIPE}", place(policies))
             .expect("a string takes all");
     }
     text
 }
 
 impl Costs {
-    /// Reads lines of `POLICIES VERIFIED LOAD ATTACH SWITCH`.
+    /// Reads what [`script`] prints: `POLICIES`, `LOAD ATTACH`, lines of `PROGRAM WALKED LENGTH`, an empty line, and a
+    /// line that begins with what a switch takes.
     ///
     /// # Errors
-    /// `Failed` with the first line that has another form.
+    /// `Failed` where a line has another form.
     pub fn read(text: &str) -> Result<Costs, Error> {
-        let read = |line: &str| {
-            let [policies, verified, load, attach, switch] =
-                line.split_whitespace().collect::<Vec<_>>().try_into().ok()?;
-            Some(Cost {
-                policies: policies.parse().ok()?,
-                verified: verified.parse().ok()?,
-                load: load.parse().ok()?,
-                attach: attach.parse().ok()?,
-                switch: switch.parse().ok()?,
+        let mut lines = text.lines();
+        let mut costs = vec![];
+        while let Some(policies) = lines.next() {
+            let cost = Costs::read_one(policies, &mut lines);
+            costs.push(cost.ok_or_else(|| {
+                Error::Failed(format!(
+                    "found other figures of the engine with `{policies}` policies than expected"
+                ))
+            })?);
+        }
+        Ok(Costs(costs))
+    }
+
+    fn read_one<'t>(policies: &str, lines: &mut impl Iterator<Item = &'t str>) -> Option<Cost> {
+        let (load, attach) = lines.next()?.split_once(' ')?;
+        let program = |line: &str| {
+            let [name, walked, length] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
+            Some(Program {
+                name: name.to_owned(),
+                walked: walked.parse().ok()?,
+                length: length.parse().ok()?,
             })
         };
-        let wrong = |line| Error::Failed(format!("found `{line}`, expected a line of five figures"));
-        text.lines().map(|line| read(line).ok_or_else(|| wrong(line))).collect::<Result<_, _>>().map(Costs)
+        let programs =
+            lines.by_ref().take_while(|line| !line.is_empty()).map(program).collect::<Option<_>>()?;
+        Some(Cost {
+            policies: policies.parse().ok()?,
+            load: load.parse().ok()?,
+            attach: attach.parse().ok()?,
+            programs,
+            switch: lines.next()?.split(' ').next()?.parse().ok()?,
+        })
     }
 
     /// The figures as the text of a CSV file.
     pub fn csv(&self, kernel: &str) -> String {
         let mut csv = format!(
-            "# Linux {kernel}, instructions: walked by the verifier, and executed\n\
-             policies of the literature, verified, load, attach, a switch\n"
+            "# Linux {kernel}, instructions: walked by the verifier, of the largest program, and executed\n\
+             policies of the literature, verified, largest, load, attach, a switch\n"
         );
-        for Cost { policies, verified, load, attach, switch } in &self.0 {
-            writeln!(csv, "{policies}, {verified}, {load}, {attach}, {switch}").expect("a string takes all");
+        for cost in &self.0 {
+            let Cost { policies, load, attach, switch, .. } = cost;
+            let (walked, largest) = (cost.walked(), cost.largest());
+            writeln!(csv, "{policies}, {walked}, {largest}, {load}, {attach}, {switch}")
+                .expect("a string takes all");
+        }
+        csv
+    }
+
+    /// The programs as the text of a CSV file: what the verifier walked in each, by the policies of the engine.
+    pub fn programs_csv(&self, kernel: &str) -> String {
+        let mut csv = format!(
+            "# Linux {kernel}, instructions\npolicies of the literature, program, walked, length when verified\n"
+        );
+        for Cost { policies, programs, .. } in &self.0 {
+            for Program { name, walked, length } in programs {
+                writeln!(csv, "{policies}, {name}, {walked}, {length}").expect("a string takes all");
+            }
         }
         csv
     }
@@ -69,14 +141,59 @@ impl Costs {
     /// The figures as a table for people.
     pub fn table(&self) -> String {
         let mut table = format!(
-            "{:<28} {:>10} {:>15} {:>14} {:>9}\n",
-            "policies of the literature", "verified", "load", "attach", "a switch"
+            "{:<28} {:>10} {:>10} {:>15} {:>14} {:>9}\n",
+            "policies of the literature", "verified", "largest", "load", "attach", "a switch"
         );
-        for Cost { policies, verified, load, attach, switch } in &self.0 {
-            writeln!(table, "{policies:<28} {verified:>10} {load:>15} {attach:>14} {switch:>9}")
+        for cost in &self.0 {
+            let Cost { policies, load, attach, switch, .. } = cost;
+            let (walked, largest) = (cost.walked(), cost.largest());
+            writeln!(table, "{policies:<28} {walked:>10} {largest:>10} {load:>15} {attach:>14} {switch:>9}")
                 .expect("a string takes all");
         }
         table
+    }
+
+    /// What has risen by more than so many in a hundred over the figures of a CSV file, in words; or an engine that is
+    /// in one of both only.
+    pub fn rises(&self, kept: &str, percent: u64) -> Vec<String> {
+        let mut rises = vec![];
+        let kept: Vec<Vec<u64>> = kept
+            .lines()
+            .filter_map(|line| line.split(", ").map(|figure| figure.parse().ok()).collect())
+            .collect();
+        if kept.len() != self.0.len() {
+            rises.push(format!("found {} engines, expected {}", self.0.len(), kept.len()));
+        }
+        for (cost, kept) in self.0.iter().zip(kept) {
+            let now = [cost.policies as u64, cost.walked(), cost.largest(), cost.load];
+            let what = [
+                "policies",
+                "instructions walked",
+                "instructions walked in the largest program",
+                "instructions to load",
+            ];
+            for ((now, kept), what) in now.into_iter().zip(kept).zip(what) {
+                if now * 100 > kept * (100 + percent) {
+                    rises.push(format!(
+                        "with {} policies of the literature: found {now} {what}, expected at most {percent} % more than {kept}",
+                        cost.policies
+                    ));
+                }
+            }
+        }
+        rises
+    }
+}
+
+impl Cost {
+    /// What the verifier walked in all programs.
+    fn walked(&self) -> u64 {
+        self.programs.iter().map(|program| program.walked).sum()
+    }
+
+    /// What it walked in the program in which it walked most.
+    fn largest(&self) -> u64 {
+        self.programs.iter().map(|program| program.walked).max().unwrap_or(0)
     }
 }
 
@@ -84,11 +201,31 @@ impl Costs {
 mod tests {
     use super::*;
 
+    const TEXT: &str =
+        "0\n1000 20\nengine_call 70 50\nset_up 3 3\n\n7352 7400 7500\n7\n2000 20\nset_up 3 3\n\n7352\n";
+
     #[test]
-    fn a_line_that_is_no_figure_is_refused() {
-        assert!(Costs::read("0 1 2 3 4\n7 5 6 7 8\n").is_ok());
-        for line in ["", "0 1 2 3", "0 1 2 3 4 5", "0 1 2 3 many"] {
-            assert!(matches!(Costs::read(&format!("{line}\n")), Err(Error::Failed(_))), "{line}");
+    fn what_is_no_figure_is_refused() {
+        let costs = Costs::read(TEXT).unwrap();
+        let csv = costs.csv("7.3");
+        assert!(csv.ends_with("0, 73, 70, 1000, 20, 7352\n7, 3, 3, 2000, 20, 7352\n"), "{csv}");
+        assert!(costs.programs_csv("7.3").ends_with("0, set_up, 3, 3\n7, set_up, 3, 3\n"));
+        for text in ["0\n", "0\n1000\n", "0\n1000 20\nset_up 3\n\n7352\n", "many\n1000 20\n\n7352\n"] {
+            assert!(matches!(Costs::read(text), Err(Error::Failed(_))), "{text}");
         }
+    }
+
+    #[test]
+    fn a_rise_is_one_beyond_the_percentage() {
+        let costs = Costs::read(TEXT).unwrap();
+        let kept = |line: &str| {
+            format!(
+                "# Linux\npolicies, verified, largest, load, attach, a switch\n{line}\n7, 3, 3, 2000, 1, 1\n"
+            )
+        };
+        assert_eq!(costs.rises(&kept("0, 73, 70, 971, 1, 1"), 3), [""; 0]);
+        let rises = costs.rises(&kept("0, 70, 70, 970, 1, 1"), 3);
+        assert_eq!(rises.len(), 2, "{rises:?}");
+        assert_eq!(costs.rises("7, 3, 3, 2000, 1, 1\n", 3).len(), 1);
     }
 }

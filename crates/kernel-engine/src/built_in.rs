@@ -1,6 +1,6 @@
-//! Which of the policies that are built in an engine has. Those from [`limits::FIRST_OPTIONAL`] on can be left out of
-//! the object before the kernel gets it (`hls_built_in_policies` in `core/port/bpf.h`): the verifier does not look at
-//! their hooks, and the kernel does not keep them.
+//! Which of the policies that are built in an engine has. Every engine has those below [`limits::FIRST_OPTIONAL`]; the
+//! others, those of the literature, are there when it was compiled with them. The fewer there are, the less the kernel's
+//! verifier has to look at.
 
 use hls_core::{PolicyInfo, limits};
 use serde::{Deserialize, Serialize};
@@ -36,9 +36,11 @@ impl BuiltIn {
         others.0 & !self.0 == 0
     }
 
-    /// The value of the engine's variable.
-    pub(crate) fn bytes(self) -> [u8; 8] {
-        self.0.to_ne_bytes()
+    /// The numbers of the policies of the literature.
+    pub fn literature(self) -> Vec<u8> {
+        let known =
+            hls_core::policies().iter().map(|info| info.id).filter(|id| *id >= limits::FIRST_OPTIONAL);
+        known.filter(|id| self.has_all_of(BuiltIn::one(*id))).collect()
     }
 }
 
@@ -52,6 +54,11 @@ mod tests {
         let [least, most] = [BuiltIn::with([]), BuiltIn::with(all)];
         assert!(most.has_all_of(least) && !least.has_all_of(most));
         assert_eq!(least.and(most), most);
+        assert_eq!(least.literature(), []);
+        assert_eq!(
+            most.literature().len(),
+            all.iter().filter(|info| info.id >= limits::FIRST_OPTIONAL).count()
+        );
         assert!(BuiltIn::ALL.has_all_of(most));
     }
 }

@@ -3,9 +3,8 @@
 //! BPF programs write there at any time, so everything is read and written one field at a time, and has the value of
 //! that moment. Relies on the object staying loaded, which [`Domain`] sees to.
 
-use crate::built_in::BuiltIn;
-use crate::next_engine::{Jumps, Programs, SharedMaps};
-use crate::object::{ENGINE, Loaded, may_set_timers};
+use crate::next_engine::{Ask, Jumps, Programs, SharedMaps};
+use crate::object::{Loaded, may_set_timers};
 use crate::pages::{PageMaps, Pages};
 use crate::{Error, pulse};
 use hls_core::{
@@ -143,6 +142,8 @@ struct Layout {
     nr_moves_unnamed: u32,
     probe_at_ns: u64,
     probe_late_ns: u64,
+    cpus_gone: u64,
+    cpus_back: u64,
     rescue_at_ns: u64,
     kicked: u64,
     share_param: u32,
@@ -185,12 +186,12 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// Loads the engine with an empty domain, and with these of the policies that are built in. Nothing is attached.
-    pub fn new(built_in: BuiltIn) -> Result<Domain, Error> {
+    /// Loads an engine, compiled without loaded policies, with an empty domain. Nothing is attached.
+    pub fn new(engine: &[u8]) -> Result<Domain, Error> {
         if !Path::new("/sys/kernel/sched_ext").exists() {
             return Err(Error::NotAllowed("this kernel has no sched_ext".into()));
         }
-        let mut loaded = Loaded::new(ENGINE, built_in)?;
+        let mut loaded = Loaded::new(engine)?;
         let mut context = [0; 2].map(u64::to_ne_bytes);
         let result = loaded.run("set_up", context.as_flattened_mut())?;
         if result != 0 {
@@ -323,6 +324,19 @@ impl Domain {
         SharedMaps::of(&self.loaded)
     }
 
+    /// Takes the CPUs offline in the core that are offline now. To be called before the engine is attached, which fails
+    /// if a CPU comes or goes meanwhile.
+    pub fn note_offline_cpus(&mut self) -> Result<(), Error> {
+        let path = "/sys/devices/system/cpu/online";
+        let online = std::fs::read_to_string(path)
+            .map_err(|error| Error::Failed(format!("{path} cannot be read: {error}")))?;
+        for cpu in (0..limits::MAX_CPUS as u32).filter(|cpu| !is_listed(&online, *cpu)) {
+            // Refused for a CPU that the hierarchy does not have.
+            let _ = self.make(Op::Offline, Call { a: cpu, ..Call::default() });
+        }
+        Ok(())
+    }
+
     /// The programs of the current engine.
     fn programs(&self) -> &Programs {
         self.taken_over_by.as_ref().unwrap_or(&self.first)
@@ -415,11 +429,10 @@ impl Domain {
     pub fn check(&mut self) -> Result<Check, Error> {
         let mut late = u64::MAX;
         for attempt in 0..PATIENCE_MS {
-            let mut found = 0_u64.to_ne_bytes();
-            match self.programs().run("check", &mut found)? {
-                0 => return Ok(Check::Held),
-                code if code > 0 => return Ok(Check::Broken(self.view.fault())),
-                _ => late &= u64::from_ne_bytes(found),
+            match self.programs().ask(Ask::Check, 0, 0)? {
+                (0, _) => return Ok(Check::Held),
+                (code, _) if code > 0 => return Ok(Check::Broken(self.view.fault())),
+                (_, idle) => late &= idle as u64,
             }
             if late == 0 && attempt >= PATIENCE_MS / 50 {
                 return Ok(Check::NotMade);
@@ -460,6 +473,22 @@ impl Domain {
         (found, false)
     }
 
+    /// The VPs to whose threads something has happened that was not taken yet: those of all threads that have come
+    /// since are among them.
+    pub fn changed(&self) -> Vec<CoreVp> {
+        let word = |word: usize| self.field::<u64>(offset_of!(Layout, changed) + word * size_of::<u64>());
+        let words = (0..CHANGE_WORDS).map(|at| (at, word(at))).filter(|(_, bits)| *bits != 0);
+        let of_word = |(at, bits): (usize, u64)| {
+            (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| at * 64 + bit)
+        };
+        words.flat_map(of_word).map(|vp| CoreVp(vp as u32)).collect()
+    }
+
+    /// Whether the domain stays as it is for good, since the run is ending.
+    pub fn is_sealed(&self) -> bool {
+        self.field::<u32>(offset_of!(Layout, sealed)) != 0
+    }
+
     /// How many forks failed because there was no VP for the thread, and the process of the last of them.
     pub fn refused(&self) -> (u32, u32) {
         (self.field(offset_of!(Layout, nr_refused)), self.field(offset_of!(Layout, refused_tgid)))
@@ -483,8 +512,7 @@ impl Domain {
     /// Gives a thread that nobody placed the share of its nice value and of its cgroups. A thread that has gone, and a
     /// later one with its VP, keep theirs.
     pub fn weigh(&self, vp: CoreVp, generation: u32) -> Result<(), Error> {
-        let mut named = [vp.0, generation].map(u32::to_ne_bytes);
-        self.programs().run("weigh_anew", named.as_flattened_mut()).map(drop)
+        self.programs().ask(Ask::Weigh, vp.0, generation.into()).map(drop)
     }
 
     /// How long the lock was held at most, of one hold in sixteen, and how long a CPU waited for it at most.
@@ -535,6 +563,14 @@ impl Domain {
     }
 }
 
+/// Whether a list of CPUs as the kernel writes them, such as `0-3,5`, has this one.
+fn is_listed(list: &str, cpu: u32) -> bool {
+    list.trim().split(',').any(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        matches!((first.parse::<u32>(), last.parse::<u32>()), (Ok(first), Ok(last)) if (first..=last).contains(&cpu))
+    })
+}
+
 fn of_pages(error: CoreError) -> Error {
     Error::Failed(format!("the core does not take the pages of a scheduler: {error}"))
 }
@@ -547,9 +583,15 @@ impl Calls for Domain {
             return Err(CoreError::NotFound);
         }
         self.set_field(offset_of!(Layout, call), call);
-        let Ok(0) = self.programs().run("make_call", &mut [0; 8]) else {
-            return Err(CoreError::Unreachable);
-        };
+        match self.programs().ask(Ask::Call, 0, 0) {
+            Ok((0, _)) => {}
+            // The VP is not that of the thread that the call names any more.
+            Ok((code, _)) if CoreError::from_answer(code.into()) == CoreError::NotFound => {
+                return Err(CoreError::NotFound);
+            }
+            // The domain is sealed, or the kernel does not run the program.
+            Ok(_) | Err(_) => return Err(CoreError::Unreachable),
+        }
         let result = self.field::<Call>(offset_of!(Layout, call)).result;
         if matches!(op, Op::DestroyScheduler | Op::Replace) {
             self.remove_unused_pages().map_err(|_| CoreError::Unreachable)?;

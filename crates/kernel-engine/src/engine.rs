@@ -11,6 +11,7 @@ use crate::next_engine::{Programs, SharedMaps};
 use crate::object::may_set_timers;
 use crate::pages::Pages;
 use crate::pulse::Pulses;
+use crate::state::State;
 use crate::threads::Threads;
 use crate::weighing::Weighing;
 use crate::{Error, Exit, exit};
@@ -67,6 +68,8 @@ pub struct Engine {
     pub(crate) plan: Plan,
     pub(crate) built: Built<Domain>,
     doorbell: Doorbell,
+    /// Whether sched_ext schedules.
+    state: State,
     pub(crate) threads: Threads,
     pub(crate) weighing: Weighing,
     /// Whether there was more to look at than there was time for.
@@ -127,6 +130,7 @@ impl Engine {
             plan,
             built,
             doorbell,
+            state: State::open()?,
             is_behind: false,
             links: Vec::new(),
             pulses: Pulses::default(),
@@ -165,6 +169,7 @@ impl Engine {
             self.pulses.begin_all()?;
         }
         let mut attachment = domain.what_must_stay()?;
+        domain.note_offline_cpus()?;
         let link = domain.loaded.attach_ops("hls_ops")?;
         let link = link.as_fd().try_clone_to_owned();
         attachment
@@ -217,6 +222,16 @@ impl Engine {
             Some(exit) if exit.is_error() => Err(Error::Ended(Exit { dump: self.dump(), ..exit })),
             Some(exit) => Err(Error::Ended(exit)),
         }
+    }
+
+    /// Whether the hierarchy has the threads of the machine still. While the kernel takes them back, and when it has,
+    /// the engine finds none of them: that one was not found before this says yes means that it was not there.
+    ///
+    /// # Errors
+    /// The kernel cannot be asked.
+    pub fn is_attached(&self) -> Result<bool, Error> {
+        // In this order: a scheduler that was enabled after ours finds the end of ours said.
+        Ok(self.state.is_enabled()? && self.exit()?.is_none() && !self.built.core.is_sealed())
     }
 
     /// Why the kernel ended the engine, if it did.
@@ -299,6 +314,18 @@ impl Engine {
             self.built.name(core_vp, ObservedVp::NONE);
             end_records(&mut self.undelivered, vp, at);
         }
+    }
+
+    /// Where a thread that was looked at is, if it lives.
+    fn known(&mut self, tid: u32) -> Option<EngineThread> {
+        let (core_vp, generation) = self.threads.vp(tid)?;
+        let entry = self.built.core.thread(core_vp);
+        (entry.pid == tid && entry.generation == generation).then(|| EngineThread {
+            key: ThreadKey { tid, vp: core_vp, generation },
+            cpus: entry.cpus,
+            scheduler: self.built.core.view().parent(core_vp),
+            vp: self.built.number(core_vp),
+        })
     }
 
     pub(crate) fn make(&mut self, op: Op, call: Call) -> Result<(), CoreError> {
@@ -434,13 +461,9 @@ impl ChangeableEngine for Engine {
     }
 
     fn thread(&mut self, tid: u32) -> Option<EngineThread> {
-        let (core_vp, generation) = self.threads.vp(tid)?;
-        let entry = self.built.core.thread(core_vp);
-        (entry.pid == tid && entry.generation == generation).then(|| EngineThread {
-            key: ThreadKey { tid, vp: core_vp, generation },
-            cpus: entry.cpus,
-            scheduler: self.built.core.view().parent(core_vp),
-            vp: self.built.number(core_vp),
+        self.known(tid).or_else(|| {
+            self.look_at_new_threads(|entry| entry.pid == tid);
+            self.known(tid)
         })
     }
 
@@ -448,7 +471,8 @@ impl ChangeableEngine for Engine {
         self.default.0
     }
 
-    fn tids(&self) -> Vec<u32> {
+    fn tids(&mut self) -> Vec<u32> {
+        self.look_at_new_threads(|_| true);
         self.threads.tids()
     }
 

@@ -21,8 +21,6 @@ mod error;
 #[cfg(feature = "engine")]
 mod exit;
 #[cfg(feature = "engine")]
-mod left_out;
-#[cfg(feature = "engine")]
 mod next_engine;
 #[cfg(feature = "engine")]
 mod object;
@@ -38,6 +36,8 @@ mod pulse;
 mod refusal;
 #[cfg(feature = "engine")]
 mod replay;
+#[cfg(feature = "engine")]
+mod state;
 #[cfg(feature = "engine")]
 mod threads;
 #[cfg(feature = "engine")]
@@ -56,7 +56,7 @@ pub use exit::Exit;
 #[cfg(feature = "engine")]
 pub use next_engine::{Programs, SharedMaps, Verified};
 #[cfg(feature = "engine")]
-pub use object::ENGINE;
+pub use object::ready_made;
 #[cfg(feature = "engine")]
 pub use pages::Pages;
 #[cfg(feature = "engine")]

@@ -5,9 +5,9 @@
 //! [`Jumps::lead_to`] nothing on the machine has changed, and when the first object is detached, no engine schedules
 //! any more.
 
-use crate::built_in::BuiltIn;
-use crate::object::{ENGINE, Loaded, additions, load, program, run};
+use crate::object::{Loaded, STANDARD, additions, load, may_set_timers, program, run};
 use crate::{Error, Refusal};
+use hls_core::limits;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, OpenObject, Program};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -30,25 +30,37 @@ const SHARED: [&str; 10] = [
 
 /// The operations of sched_ext by name. The attached program of operation X only jumps, by the map `jump_X`, to the
 /// program `engine_X` of the current engine.
-const JUMPS: [&str; 14] = [
-    "init",
-    "enqueue",
-    "dispatch",
-    "quiescent",
-    "disable",
-    "yielded",
-    "init_task",
-    "exit_task",
-    "set_weight",
-    "set_cpumask",
-    "cpu_online",
-    "cpu_offline",
-    "post",
-    "pulse",
-];
+const JUMPS: [&str; 9] =
+    ["init", "enqueue", "dispatch", "quiescent", "yielded", "init_task", "exit_task", "post", "pulse"];
 
 /// The programs that user space calls.
-const CALLED: [&str; 5] = ["take_over_timers", "make_call", "weigh_anew", "check", "arm_probe"];
+const CALLED: [&str; 2] = [CALL, "arm_probe"];
+
+/// The program for all that user space asks of an engine.
+const CALL: &str = "engine_call";
+
+/// What it may be asked: `enum ask` of `bpf/domain.h`.
+#[derive(Clone, Copy, Debug)]
+pub enum Ask {
+    /// That the call is made which is in the domain.
+    Call = 1,
+    /// That a VP is weighed anew, if its generation is the one that is given.
+    Weigh,
+    /// That the invariants are checked.
+    Check,
+    /// That timers call the functions of this engine.
+    Timers,
+}
+
+/// `struct message`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Message {
+    number: u32,
+    what: u32,
+    value: [u64; limits::VP_PARAMS],
+    answer: i64,
+}
 
 /// The maps that a next engine shares with the first one. Empty for an engine with maps of its own, which never takes
 /// over.
@@ -84,11 +96,10 @@ fn lost(error: libbpf_rs::Error) -> Error {
 pub struct Verified(Object);
 
 impl Verified {
-    /// Loads an engine from its ELF file, with these of the policies that are built in. The engine schedules no thread
-    /// yet, and delays none.
-    pub fn load(maps: &SharedMaps, file: &[u8], built_in: BuiltIn) -> Result<Verified, Refusal> {
+    /// Loads an engine from its ELF file. The engine schedules no thread yet, and delays none.
+    pub fn load(maps: &SharedMaps, file: &[u8]) -> Result<Verified, Refusal> {
         let share = |open: &mut OpenObject| {
-            if let [first, ..] = &additions(open, ENGINE)?[..] {
+            if let [first, ..] = &additions(open, STANDARD)?[..] {
                 let what =
                     format!("found the {first}, expected none: a policy defines no programs and no maps");
                 return Err(io::Error::other(what).into());
@@ -98,7 +109,7 @@ impl Verified {
                 own.map_or(Ok(()), |mut own| own.reuse_fd(shared.as_fd()))
             })
         };
-        load(file, built_in, share).map(Verified)
+        load(file, share).map(Verified)
     }
 
     /// The kernel's numbers of the programs that [`Programs`] needs, by name.
@@ -152,6 +163,17 @@ impl Programs {
         run(self.program(program)?, program, context)
     }
 
+    /// Asks something of the engine, about `number` and `value`; returns the result, and the answer beside it.
+    pub fn ask(&self, what: Ask, number: u32, value: u64) -> Result<(i32, i64), Error> {
+        let mut message = Message { number, what: what as u32, ..Message::default() };
+        message.value[0] = value;
+        // SAFETY: the struct has no padding, and any bytes are a valid value of it.
+        let bytes =
+            unsafe { std::slice::from_raw_parts_mut((&raw mut message).cast::<u8>(), size_of::<Message>()) };
+        let result = self.run(CALL, bytes)?;
+        Ok((result, message.answer))
+    }
+
     fn program(&self, name: &str) -> Result<BorrowedFd<'_>, Error> {
         let found = self.0.iter().find(|(found, _)| found == name);
         let missing = || Error::Failed(format!("found no BPF program `{name}` in the engine"));
@@ -159,14 +181,23 @@ impl Programs {
     }
 }
 
+/// The operations that lead on to the current engine, on this kernel.
+fn jumps() -> impl Iterator<Item = &'static str> {
+    JUMPS.into_iter().filter(|operation| *operation != "pulse" || !may_set_timers())
+}
+
 /// The name of an engine's program for an operation.
 fn engine_program(operation: &str) -> String {
-    format!("engine_{operation}")
+    match operation {
+        "post" => CALL.to_owned(),
+        _ => format!("engine_{operation}"),
+    }
 }
 
 /// The names of all programs that this process uses.
 fn names() -> impl Iterator<Item = String> {
-    JUMPS.into_iter().map(engine_program).chain(CALLED.map(str::to_owned))
+    let jumps = jumps().map(engine_program).filter(|name| name != CALL);
+    jumps.chain(CALLED.map(str::to_owned))
 }
 
 /// The maps that say to which engine's programs the attached operations jump.
@@ -176,7 +207,7 @@ impl Jumps {
     /// The jump maps of the first engine, which is to be attached. They lead nowhere yet.
     pub fn of(first: &Loaded) -> Result<Jumps, Error> {
         let map = |operation| first.map(&format!("jump_{operation}"));
-        JUMPS.into_iter().map(map).collect::<Result<_, _>>().map(Jumps)
+        jumps().map(map).collect::<Result<_, _>>().map(Jumps)
     }
 
     pub fn maps(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
@@ -186,9 +217,11 @@ impl Jumps {
     /// Has all operations jump to an engine. When this fails half way, some operations jump to that engine already, so
     /// it must stay loaded.
     pub fn lead_to(&self, engine: &Programs) -> Result<(), Error> {
-        adopted(engine.run("take_over_timers", &mut [])?)?;
-        let mut jumps = self.0.iter().zip(JUMPS);
-        jumps.try_for_each(|(jump, operation)| set(jump, engine.program(&engine_program(operation))?))
+        adopted(engine.ask(Ask::Timers, 0, 0)?.0)?;
+        self.0
+            .iter()
+            .zip(jumps())
+            .try_for_each(|(jump, operation)| set(jump, engine.program(&engine_program(operation))?))
     }
 }
 

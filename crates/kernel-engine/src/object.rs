@@ -5,7 +5,6 @@
 //! that says what to do, and writes its answer there. The kernel chooses where the arena lies.
 
 use crate::built_in::BuiltIn;
-use crate::left_out::leave_out;
 use crate::{Error, Refusal};
 use libbpf_rs::btf::{Btf, types::Struct};
 use libbpf_rs::{
@@ -20,8 +19,21 @@ use std::sync::Mutex;
 /// Least size of a page. Where pages are larger the arena is larger, too, and only a part of it is used.
 const PAGE: usize = 4096;
 
-/// The kernel engine, compiled by `build.rs`.
-pub static ENGINE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/engine.bpf.o"));
+/// The kernel engine, compiled by `build.rs` with the standard policies.
+pub static STANDARD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/standard.bpf.o"));
+
+/// The kernel engine with all policies.
+static ALL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/all.bpf.o"));
+
+/// An engine that needs no compiler: the least of those in this program that has these policies, and what it has.
+pub fn ready_made(needed: BuiltIn) -> (&'static [u8], BuiltIn) {
+    let standard = BuiltIn::with([]);
+    if standard.has_all_of(needed) {
+        (STANDARD, standard)
+    } else {
+        (ALL, BuiltIn::with(hls_core::policies()))
+    }
+}
 
 /// A loaded object and its arena.
 pub struct Loaded {
@@ -32,10 +44,10 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Loads an object from its ELF file, with these of the policies that are built in.
-    pub fn new(file: &[u8], built_in: BuiltIn) -> Result<Loaded, Error> {
+    /// Loads an object from its ELF file.
+    pub fn new(file: &[u8]) -> Result<Loaded, Error> {
         may_have_an_arena()?;
-        let object = load(file, built_in, |_| Ok(())).map_err(|refusal| match refusal.is_of_rights {
+        let object = load(file, |_| Ok(())).map_err(|refusal| match refusal.is_of_rights {
             true => Error::NotAllowed(refusal.to_string()),
             false => Error::Refused(refusal),
         })?;
@@ -163,8 +175,8 @@ const CONSTANTS: [Constant; 2] = [
     Constant { map: ".rodata.virtual", value: has_virtual_cpus },
 ];
 
-/// The map of the variable that says which policies the engine has.
-const POLICIES: &str = ".rodata.policies";
+/// The programs that take the place of timers: what is attached, and where it jumps to.
+const PULSES: [&str; 2] = ["hls_pulse", "engine_pulse"];
 
 /// The map of the operations that are attached.
 const OPERATIONS: &str = "hls_ops";
@@ -192,14 +204,8 @@ fn leave_out_cgroups(operations: &mut [u8]) {
 /// Loads an object from its ELF file; `prepare` changes the object before the kernel gets it.
 pub(crate) fn load(
     file: &[u8],
-    built_in: BuiltIn,
     prepare: impl FnOnce(&mut OpenObject) -> libbpf_rs::Result<()>,
 ) -> Result<Object, Refusal> {
-    let file = &leave_out(file, built_in).map_err(|error| Refusal {
-        what: format!("the BPF object cannot be read: {error}"),
-        log: String::new(),
-        is_of_rights: false,
-    })?;
     let mut log = vec![0_u8; LOG];
     let (object, mut said) = with_messages(|| {
         let mut open = ObjectBuilder::default().open_memory(file)?;
@@ -208,14 +214,15 @@ pub(crate) fn load(
             if let Some(constant) = CONSTANTS.iter().find(|constant| map.name() == constant.map) {
                 map.set_initial_value(&[u8::from((constant.value)())])?;
             }
-            if map.name() == POLICIES {
-                map.set_initial_value(&built_in.bytes())?;
-            }
             if map.name() == OPERATIONS && !has_cgroup_operations() {
                 leave_out_cgroups(map.initial_value_mut().unwrap_or_default());
             }
         }
-        for program in open.progs_mut() {
+        for mut program in open.progs_mut() {
+            // Of pulses, the kernel need not be given anything where there are timers.
+            if may_set_timers() && PULSES.iter().any(|pulse| program.name() == *pulse) {
+                program.set_autoload(false);
+            }
             let program = program.as_libbpf_object().as_ptr();
             // SAFETY: libbpf writes into `log` while it loads the program, and does so no longer when `log` is dropped.
             unsafe { libbpf_sys::bpf_program__set_log_buf(program, log.as_mut_ptr().cast(), LOG as _) };
@@ -309,18 +316,18 @@ mod tests {
         let policy = policy.replace(include, &format!("{include}{text}\n"));
         let policy = PolicyFile::new(&path, policy.into_bytes()).unwrap();
         let built = Builder::default().build(Target::Engine, &[(64, policy)]).unwrap();
-        additions(&ObjectBuilder::default().open_memory(&built.bytes).unwrap(), ENGINE).unwrap()
+        additions(&ObjectBuilder::default().open_memory(&built.bytes).unwrap(), STANDARD).unwrap()
     }
 
     #[test]
     fn what_is_left_out_without_cgroups_are_their_operations() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), ENGINE).unwrap();
+        fs::write(file.path(), STANDARD).unwrap();
         let btf = Btf::from_path(file.path()).unwrap();
         let operations: Struct = btf.type_by_name("sched_ext_ops").unwrap();
         let names: Vec<_> = operations.iter().map(|member| member.name.unwrap().to_str().unwrap()).collect();
         assert!(names.ends_with(&CGROUP_OPERATIONS), "{names:?}");
-        let mut open = ObjectBuilder::default().open_memory(ENGINE).unwrap();
+        let mut open = ObjectBuilder::default().open_memory(STANDARD).unwrap();
         let mut map = open.maps_mut().find(|map| map.name() == OPERATIONS).unwrap();
         let before = map.initial_value().unwrap().to_vec();
         leave_out_cgroups(map.initial_value_mut().unwrap());
@@ -330,10 +337,21 @@ mod tests {
     }
 
     #[test]
-    fn the_engine_has_every_policy_unless_it_is_told() {
-        let open = ObjectBuilder::default().open_memory(ENGINE).unwrap();
-        let map = open.maps().find(|map| map.name() == POLICIES).unwrap();
-        assert_eq!(map.initial_value().unwrap(), BuiltIn::ALL.bytes());
+    fn an_engine_that_is_ready_made_has_what_is_needed() {
+        let standard = BuiltIn::with([]);
+        assert_eq!(ready_made(standard), (STANDARD, standard));
+        for info in hls_core::policies() {
+            let needed = BuiltIn::one(info.id);
+            let (object, has) = ready_made(needed);
+            assert!(
+                has.has_all_of(needed) && (object == STANDARD) == standard.has_all_of(needed),
+                "{}",
+                info.name
+            );
+        }
+        let [standard, all] =
+            [STANDARD, ALL].map(|file| names(&ObjectBuilder::default().open_memory(file).unwrap()));
+        assert_eq!(standard, all);
     }
 
     #[test]

@@ -48,6 +48,21 @@ impl Engine {
         is_behind
     }
 
+    /// Looks out of their turn at threads that have come since the last look, as far as they are such. What else has
+    /// happened to them stays to be looked at in its turn.
+    pub(crate) fn look_at_new_threads(&mut self, is_such: impl Fn(&ThreadEntry) -> bool) {
+        for vp in self.built.core.changed() {
+            let entry = self.built.core.thread(vp);
+            if entry.pid == 0 || !is_such(&entry) {
+                continue;
+            }
+            if let Some(tid) = self.threads.replaced_by(vp, &entry) {
+                self.forget(tid);
+            }
+            self.look_at(Changed { vp, changes: 0 }, &entry);
+        }
+    }
+
     /// Describes some threads anew, each in its turn. The kernel does not run our program for a rename while another
     /// thread, which was preempted in that program, has the same CPU: so a change of a name may not have been noted.
     fn look_again(&mut self) {

@@ -4,7 +4,6 @@
 //! part. Relies on nothing but BPF and its arenas; attaches to nothing.
 
 use crate::Error;
-use crate::built_in::BuiltIn;
 use crate::object::Loaded;
 use crate::pages::{PageMaps, Pages};
 use hls_core::pages::MAX_PAGES;
@@ -29,13 +28,13 @@ pub struct Replay {
 impl Replay {
     /// Loads the core into the kernel, with an empty domain. [`Error::NotAllowed`] where nobody may do that here.
     pub fn new() -> Result<Replay, Error> {
-        Replay::of(OBJECT, BuiltIn::ALL)
+        Replay::of(OBJECT)
     }
 
-    /// Like [`Replay::new`], but with another build of `bpf/replay.bpf.c`, such as one with further policies,
-    /// and with these of the built-in ones. [`Error::Refused`] where the kernel's verifier does not take it.
-    pub fn of(object: &[u8], built_in: BuiltIn) -> Result<Replay, Error> {
-        let loaded = Loaded::new(object, built_in)?;
+    /// Like [`Replay::new`], but with another build of `bpf/replay.bpf.c`, such as one with further policies.
+    /// [`Error::Refused`] where the kernel's verifier does not take it.
+    pub fn of(object: &[u8]) -> Result<Replay, Error> {
+        let loaded = Loaded::new(object)?;
         let page_maps = PageMaps::of(&loaded)?;
         let numbers = (1..=MAX_PAGES as u8).filter_map(NonZero::new);
         let pages = numbers.map(|number| page_maps.make(number)).collect::<Result<_, _>>()?;

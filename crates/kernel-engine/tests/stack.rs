@@ -2,8 +2,8 @@
 //! and 8 functions; 256 functions a program. `stack.txt` has the longest chains of programs; who changes a frame sees
 //! there what that costs.
 //!
-//! As `check_max_stack_depth` of the verifier does it, but for all policies at once: every function counts, whether or
-//! not a hierarchy has the policy that it is of. The frame of a function reaches down to the lowest place to which it
+//! As `check_max_stack_depth` of the verifier does it, for the engine with the standard policies and that with all. The
+//! frame of a function reaches down to the lowest place to which it
 //! writes, or of which it makes the address, below register 10, and is rounded up to 16 bytes, as for programs that
 //! are compiled to machine code. Functions that the kernel calls back (timers) begin a chain of their own.
 //!
@@ -20,8 +20,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// The objects, and whether all functions of a chain count, or those behind the last global one.
-const OBJECTS: [(&str, bool, &[u8]); 2] = [
-    ("engine", false, include_bytes!(concat!(env!("OUT_DIR"), "/engine.bpf.o"))),
+const OBJECTS: [(&str, bool, &[u8]); 3] = [
+    ("standard", false, include_bytes!(concat!(env!("OUT_DIR"), "/standard.bpf.o"))),
+    ("all", false, include_bytes!(concat!(env!("OUT_DIR"), "/all.bpf.o"))),
     ("replay", true, include_bytes!(concat!(env!("OUT_DIR"), "/replay.bpf.o"))),
 ];
 

@@ -459,6 +459,17 @@ pub struct PolicyDisabled {
     pub fallback: String,
 }
 
+/// How long it took to have a hierarchy schedule a machine, and to give the machine back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AttachTimes {
+    /// Until the kernel had verified and loaded the engine, with all policies.
+    pub load: Nanos,
+    /// From then on until the hierarchy had all threads, each in its place.
+    pub attach: Nanos,
+    /// At the end, until the kernel had its threads back.
+    pub detach: Nanos,
+}
+
 /// All of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunResult {
@@ -492,6 +503,8 @@ pub struct RunResult {
     pub disabled_policies: Vec<PolicyDisabled>,
     /// The queues of the threads, in the order in which the file names them.
     pub queues: Vec<QueueResult>,
+    /// Of a run in the kernel: what it took to begin and to end.
+    pub attach_times: Option<AttachTimes>,
 }
 
 impl RunResult {

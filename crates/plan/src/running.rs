@@ -59,14 +59,14 @@ pub trait ChangeableEngine {
     /// A VP of the core loses its number; that it left is recorded.
     fn unwatch(&mut self, core_vp: CoreVp);
 
-    /// The living thread of this number.
+    /// The living thread of this number, however new it is.
     fn thread(&mut self, tid: u32) -> Option<EngineThread>;
 
     /// The scheduler of the core for threads that nobody placed.
     fn default_scheduler(&self) -> CoreScheduler;
 
-    /// The numbers of all threads that the engine knows, in order.
-    fn tids(&self) -> Vec<u32>;
+    /// The numbers of all threads that there are, in order.
+    fn tids(&mut self) -> Vec<u32>;
 
     /// Moves a thread below a scheduler of the core. No rule of the file moves it again. `above`: the schedulers of the
     /// result that it was below.

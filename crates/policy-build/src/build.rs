@@ -62,7 +62,7 @@ impl Target {
         }
     }
 
-    fn flags(self) -> Vec<&'static str> {
+    fn flags(self, literature: &[u8], policies: &[(u8, PolicyFile)]) -> Vec<String> {
         let (file, more): (_, &[&str]) = match self {
             // Optimised as little as lets the compiler see which hooks a policy has.
             Target::Description => ("core/port/native.flags", &["-O1", "-c"]),
@@ -74,9 +74,25 @@ impl Target {
             ),
             Target::Engine | Target::Replay => ("core/port/bpf.flags", &["-fno-crash-diagnostics", "-c"]),
         };
-        let loaded = ["-iquote", "loaded", "-DHLS_LOADED=\"loaded.h\""];
+        let loaded: &[&str] =
+            if policies.is_empty() { &[] } else { &["-iquote", "loaded", "-DHLS_LOADED=\"loaded.h\""] };
         let built_in = sources::POLICIES.iter().flat_map(|path| ["-include", path]);
-        sources::flags(file).chain(more.iter().copied()).chain(built_in).chain(loaded).collect()
+        let mut flags: Vec<String> = sources::flags(file)
+            .chain(more.iter().copied())
+            .chain(built_in)
+            .chain(loaded.iter().copied())
+            .map(str::to_owned)
+            .collect();
+        if self.is_bpf() {
+            let lines = sources::literature().filter(|(number, _)| literature.contains(number));
+            let lines: Vec<&str> = lines.map(|(_, line)| line).collect();
+            flags.push(format!("-DHLS_LITERATURE_POLICIES(P, ...)={}", lines.join(" ")));
+        }
+        flags
+    }
+
+    fn is_bpf(self) -> bool {
+        matches!(self, Target::Engine | Target::Replay)
     }
 }
 
@@ -93,12 +109,16 @@ pub struct Builder {
     pub cc: OsString,
     /// The compiler of BPF objects. Of versions of clang before 19 the verifier refuses the core.
     pub clang: OsString,
+    /// The numbers of those policies of the literature that BPF objects have: the verifier need not look at others.
+    /// Other objects have all.
+    pub literature: Vec<u8>,
 }
 
 impl Default for Builder {
     fn default() -> Builder {
         let time_limit = Duration::from_secs(120);
-        Builder { cache: None, time_limit, cc: "cc".into(), clang: "clang-19".into() }
+        let literature = Vec::new();
+        Builder { cache: None, time_limit, cc: "cc".into(), clang: "clang-19".into(), literature }
     }
 }
 
@@ -154,7 +174,7 @@ impl Builder {
         policies: &[(u8, PolicyFile)],
         compiler: &io::Result<Compiler>,
     ) -> Result<PathBuf, Error> {
-        let (source, extension) = (source_key(target, policies), target.extension());
+        let (source, extension) = (self.source_key(target, policies), target.extension());
         let compiler = compiler.as_ref().map_err(|error| io::Error::from(error.kind()));
         let version = compiler
             .and_then(|compiler| Command::new(&compiler.path).arg("--version").stdin(Stdio::null()).output());
@@ -168,6 +188,24 @@ impl Builder {
                 .map_err(|error| failed(&cache.place(""), error))?
                 .ok_or_else(|| missing(self.compiler(target), target, error)),
         }
+    }
+
+    /// A name for all that an object is built from, but for the compiler.
+    fn source_key(&self, target: Target, policies: &[(u8, PolicyFile)]) -> String {
+        let mut hash = Sha256::new();
+        let mut add = |bytes: &[u8]| {
+            hash.update(bytes.len().to_le_bytes());
+            hash.update(bytes);
+        };
+        let sources = sources::SOURCES.iter().flat_map(|(path, text)| [*path, *text]);
+        target.flags(&self.literature, policies).iter().for_each(|flag| add(flag.as_bytes()));
+        [target.source()].into_iter().chain(sources).for_each(|text| add(text.as_bytes()));
+        for (number, file) in policies {
+            add(&[*number]);
+            add(file.identifier().as_bytes());
+            add(file.text().as_bytes());
+        }
+        digits(hash)
     }
 
     fn compile(
@@ -192,7 +230,7 @@ impl Builder {
         let arguments = [target.source(), "-o", "object"].map(OsString::from);
         // The same object wherever it is built.
         let here_is_nowhere = OsString::from(format!("-ffile-prefix-map={}=.", here.display()));
-        let flags = target.flags().into_iter().map(OsString::from);
+        let flags = target.flags(&self.literature, policies).into_iter().map(OsString::from);
         let mut command = compiler.command(flags.chain(arguments).chain([here_is_nowhere]), here);
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(messages.try_clone().map_err(failed)?);
@@ -244,24 +282,6 @@ fn give(folder: &Path, user: u32) -> io::Result<()> {
         }
     }
     chown(folder, Some(user), Some(user))
-}
-
-/// A name for all that an object is built from, but for the compiler.
-fn source_key(target: Target, policies: &[(u8, PolicyFile)]) -> String {
-    let mut hash = Sha256::new();
-    let mut add = |bytes: &[u8]| {
-        hash.update(bytes.len().to_le_bytes());
-        hash.update(bytes);
-    };
-    let sources = sources::SOURCES.iter().flat_map(|(path, text)| [*path, *text]);
-    let texts = target.flags().into_iter().chain([target.source()]).chain(sources);
-    texts.for_each(|text| add(text.as_bytes()));
-    for (number, file) in policies {
-        add(&[*number]);
-        add(file.identifier().as_bytes());
-        add(file.text().as_bytes());
-    }
-    digits(hash)
 }
 
 fn digits(hash: Sha256) -> String {

@@ -35,6 +35,18 @@ pub(crate) fn has_stem(stem: &str) -> bool {
     })
 }
 
+/// The policies of the literature: the number of each, and its line of the registry.
+pub(crate) fn literature() -> impl Iterator<Item = (u8, &'static str)> {
+    let (_, list) =
+        text("policies/registry.h").split_once("#define HLS_LITERATURE_POLICIES").unwrap_or_default();
+    let (list, _) = list.split_once("#endif").unwrap_or_default();
+    list.lines().filter_map(|line| {
+        let line = line.trim_end_matches('\\').trim();
+        let (number, _) = line.strip_prefix("P(")?.split_once(',')?;
+        Some((number.parse().ok()?, line))
+    })
+}
+
 /// The flags in a file of flags: words, but for lines that begin with `#`.
 pub(crate) fn flags(path: &str) -> impl Iterator<Item = &'static str> {
     text(path).lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace)

@@ -4,8 +4,8 @@
 //! integers of nanoseconds and their names end in `_ns`. Threads and schedulers are in the order of the file.
 
 use hls_monitor::result::{
-    Cause, Decided, GuaranteeResult, Percentiles, PolicyDisabled, QueueResult, RequestsResult, ResponseBound,
-    RunResult, SchedulerResult, TaskResult, ThreadResult, Topology, Verdict, WindowResult,
+    AttachTimes, Cause, Decided, GuaranteeResult, Percentiles, PolicyDisabled, QueueResult, RequestsResult,
+    ResponseBound, RunResult, SchedulerResult, TaskResult, ThreadResult, Topology, Verdict, WindowResult,
 };
 use serde::Serialize;
 use std::io::{self, Write};
@@ -32,6 +32,9 @@ struct JsonRun<'a> {
     seed: u64,
     cpus: u16,
     length_ns: u64,
+    /// How long it took to load and to attach the hierarchy, and to detach it; in the kernel alone.
+    #[serde(flatten)]
+    attach_times: Option<JsonAttachTimes>,
     /// Whether no guarantee was broken, and no job took longer than its bound.
     kept: bool,
     /// Over all CPUs, as are the next two.
@@ -51,6 +54,14 @@ struct JsonRun<'a> {
     /// Policies that were disabled for what they did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     disabled_policies: Vec<JsonPolicyDisabled<'a>>,
+}
+
+/// What a run in the kernel took to begin and to end.
+#[derive(Serialize)]
+struct JsonAttachTimes {
+    load_ns: u64,
+    attach_ns: u64,
+    detach_ns: u64,
 }
 
 /// A queue: what was put into it, what of that it had no room for, and what waited at the end.
@@ -236,6 +247,7 @@ impl<'a> From<&'a RunResult> for JsonRun<'a> {
             seed: run.seed,
             cpus: topology.cpus,
             length_ns: run.length.0,
+            attach_times: run.attach_times.map(attach_times),
             kept: run.is_kept(),
             idle_ns: run.idle.0,
             stolen_ns: run.stolen.0,
@@ -250,6 +262,10 @@ impl<'a> From<&'a RunResult> for JsonRun<'a> {
             disabled_policies: run.disabled_policies.iter().map(policy_disabled).collect(),
         }
     }
+}
+
+fn attach_times(AttachTimes { load, attach, detach }: AttachTimes) -> JsonAttachTimes {
+    JsonAttachTimes { load_ns: load.0, attach_ns: attach.0, detach_ns: detach.0 }
 }
 
 fn queue(QueueResult { name, put, dropped, waiting }: &QueueResult) -> JsonQueue<'_> {

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Relies on its caller to make one change at a time, between two steps of the run. Decides nothing: whether a change
-//! is allowed and keeps every promise, the manager has said before.
+//! is allowed and keeps every promise, the manager has said before. Says of nothing that it is not there without a look
+//! whether the run goes on ([`ChangeableRun::goes_on`]): of a run that ends the engine finds no thread.
 
 use crate::registry::{RunRegistry, policy_of};
 use hls_calculus::GraphEdge;
@@ -32,8 +33,25 @@ pub trait ChangeableRun<'t> {
     /// What people call a thread.
     fn thread_name(&self, tid: u32) -> String;
 
+    /// Whether the hierarchy has its threads still. What was found missing before this says yes is not there.
+    ///
+    /// # Errors
+    /// [`EngineError::Ended`]: it has them no more; or nobody can tell.
+    fn goes_on(&mut self) -> Result<(), EngineError>;
+
     /// Carries a change out, or refuses it whole.
     fn carry_out(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
+        let made = self.make(change);
+        self.unless_ended(made)
+    }
+
+    /// What was done, or why not: where the run has ended, that it has.
+    fn unless_ended<T>(&mut self, done: Result<T, EngineError>) -> Result<T, EngineError> {
+        done.or_else(|error| self.goes_on().and(Err(error)))
+    }
+
+    /// Carries a change out, or refuses it whole, for whatever reason the engine finds.
+    fn make(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         let (engine, registry) = self.parts();
         match change {
             HierarchyChange::CreateScheduler { name, policy, params } => {
@@ -142,24 +160,44 @@ pub trait ChangeableRun<'t> {
     }
 
     /// What became of the promises to these VPs of the core.
-    fn observed(&mut self, core_vps: &[CoreVp]) -> Vec<Observed> {
+    fn observed(&mut self, core_vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {
         let now = self.process_until_now();
         let (engine, registry) = self.parts();
-        core_vps.iter().map(|core_vp| registry.observed(engine, *core_vp, now)).collect()
+        let observed = core_vps.iter().map(|core_vp| registry.observed(engine, *core_vp, now)).collect();
+        self.goes_on().map(|()| observed)
     }
 
     /// Whether this thread lives.
-    fn lives(&mut self, thread: ThreadKey) -> bool {
-        living(self.parts().0, thread).is_ok()
+    fn lives(&mut self, thread: ThreadKey) -> Result<bool, EngineError> {
+        match living(self.parts().0, thread) {
+            Ok(_) => Ok(true),
+            Err(_) => self.goes_on().map(|()| false),
+        }
     }
 
-    /// Where a thread is. Whose it is and what it is called, others know.
-    fn thread(&mut self, tid: u32) -> Option<Thread> {
+    /// Where a thread is, if it is there. Whose it is and what it is called, others know.
+    fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError> {
         let (engine, registry) = self.parts();
-        let EngineThread { key, cpus, scheduler, vp } = engine.thread(tid)?;
-        let (pinned, slot) = (cpus & registry.cpus != registry.cpus, registry.places.of(vp));
-        Some(Thread { key, pid: tid, comm: String::new(), uid: None, pinned, scheduler, slot })
+        match engine.thread(tid) {
+            Some(found) => Ok(Some(place_of(found, registry))),
+            None => self.goes_on().map(|()| None),
+        }
     }
+
+    /// Where all threads are.
+    fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
+        let (engine, registry) = self.parts();
+        let found = engine.tids().into_iter().filter_map(|tid| engine.thread(tid));
+        let threads = found.collect::<Vec<_>>().into_iter().map(|found| place_of(found, registry)).collect();
+        self.goes_on().map(|()| threads)
+    }
+}
+
+/// A thread where the engine has found it, without what others know.
+fn place_of(found: EngineThread, registry: &RunRegistry) -> Thread {
+    let EngineThread { key, cpus, scheduler, vp } = found;
+    let (pinned, slot) = (cpus & registry.cpus != registry.cpus, registry.places.of(vp));
+    Thread { key, pid: key.tid, comm: String::new(), uid: None, pinned, scheduler, slot }
 }
 
 /// Where a thread is, if it is still the one that is meant.
@@ -220,4 +258,107 @@ fn replace_policy(
         registry.notify_manager(PolicyDisabled { scheduler, violation, fallback: fallback.to_owned() });
     }
     replaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::Console;
+    use crate::listeners::Listeners;
+    use crate::registry::Places;
+    use crate::request::{Files, Options};
+    use crate::simulated::SimulatedRun;
+    use hls_calculus::{Mode, Rules};
+    use hls_check::Derived;
+    use hls_plan::Plan;
+    use hls_sim::Simulation;
+    use hls_workload::program::Workload;
+    use std::fmt::Display;
+    use std::sync::Arc;
+
+    struct Silence;
+
+    impl Console for Silence {
+        fn say(&self, _: &dyn Display) {}
+    }
+
+    /// A run that may have ended: then it is as in the kernel, where the engine finds no thread that it did not find
+    /// before.
+    struct Run<'t> {
+        run: SimulatedRun<'t>,
+        has_ended: bool,
+    }
+
+    impl<'t> ChangeableRun<'t> for Run<'t> {
+        type Engine = Simulation;
+
+        fn parts(&mut self) -> (&mut Simulation, &mut RunRegistry<'t>) {
+            self.run.parts()
+        }
+
+        fn process_until_now(&mut self) -> Nanos {
+            self.run.process_until_now()
+        }
+
+        fn goes_on(&mut self) -> Result<(), EngineError> {
+            if self.has_ended { Err(EngineError::Ended) } else { Ok(()) }
+        }
+
+        fn thread_name(&self, tid: u32) -> String {
+            self.run.thread_name(tid)
+        }
+    }
+
+    /// Hands a run with one thread to the test, and the thread's number.
+    fn with_run(has_ended: bool, test: impl FnOnce(&mut Run, u32)) {
+        let file = br#"round-robin "RR" { thread "one" }"#;
+        let (hierarchy, _) = hls_hierarchy::read(file).expect("a valid file");
+        let plan = Plan::new(hierarchy, &Workload::default()).expect("a plan");
+        let rules = Rules { mode: Mode::Tight, global: false };
+        let derived = Derived::new(&plan, rules);
+        let (slack, files) = (Nanos::ZERO, &Files::default());
+        let options = Options { rules, seed: 1, paranoid: true, slack, files };
+        let listeners = Listeners::new(&options, &plan.topology, derived.promises(&plan)).expect("no files");
+        let registry = RunRegistry::new(listeners, Places::default(), Arc::new(Silence));
+        let machine = derived.machine(&plan).clone();
+        let one = plan.threads().next().expect("it is there").vp.0;
+        let mut simulation =
+            Simulation::new(plan.clone(), hls_sim::Options::default()).expect("a simulation");
+        simulation.run_until(Nanos(1), &mut |_| ()).expect("it runs");
+        test(&mut Run { run: SimulatedRun { simulation, registry, machine }, has_ended }, one);
+    }
+
+    /// A number that no thread has, and one that no scheduler has.
+    const NOBODY: ThreadKey = ThreadKey { tid: 4711, vp: CoreVp(4711), generation: 1 };
+    const NONE: CoreScheduler = CoreScheduler(4711);
+
+    #[test]
+    fn what_is_not_there_in_a_run_that_goes_on_is_not_there() {
+        with_run(false, |run, one| {
+            assert_eq!(run.thread(NOBODY.tid), Ok(None));
+            assert_eq!(run.lives(NOBODY), Ok(false));
+            let found = run.thread(one).unwrap().expect("it is there");
+            assert_eq!(run.threads(), Ok(vec![found]));
+            assert_eq!(run.observed(&[]), Ok(Vec::new()));
+            let gone = HierarchyChange::Suspend { thread: NOBODY, is_suspended: true };
+            assert_eq!(run.carry_out(gone), Err(EngineError::Gone));
+            let none = HierarchyChange::DestroyScheduler { scheduler: NONE };
+            assert_eq!(run.carry_out(none), Err(EngineError::Core(CoreError::NotFound)));
+        });
+    }
+
+    /// Whatever is missing, or refused, in a run that has ended is so because it has ended.
+    #[test]
+    fn nothing_is_said_to_be_missing_where_the_run_has_ended() {
+        with_run(true, |run, _| {
+            assert_eq!(run.thread(NOBODY.tid), Err(EngineError::Ended));
+            assert_eq!(run.lives(NOBODY), Err(EngineError::Ended));
+            assert_eq!(run.threads(), Err(EngineError::Ended));
+            assert_eq!(run.observed(&[]), Err(EngineError::Ended));
+            let gone = HierarchyChange::Suspend { thread: NOBODY, is_suspended: true };
+            assert_eq!(run.carry_out(gone), Err(EngineError::Ended));
+            let none = HierarchyChange::DestroyScheduler { scheduler: NONE };
+            assert_eq!(run.carry_out(none), Err(EngineError::Ended));
+        });
+    }
 }

@@ -32,7 +32,7 @@ pub use console::{Console, Error};
 #[cfg(feature = "kernel")]
 pub use kernel::{Keeper, keep, serve_policies, start_command};
 pub use policies::{Described, LoadedPolicies, builder, describe, in_memory, may_run};
-pub use request::{Engine, Files, Options, Outcome, ScriptedChange, Subject};
+pub use request::{Engine, Files, Options, Outcome, ScriptedChange, Step, Subject};
 
 use std::sync::Arc;
 
@@ -51,8 +51,8 @@ pub fn run(
             simulation::simulate(subject, length, (script, agents), progress, options, console)
         }
         #[cfg(feature = "kernel")]
-        Engine::Kernel { length, socket, keeper } => {
-            kernel::schedule(subject, length, (socket, keeper), options, console)
+        Engine::Kernel { length, socket, steps, keeper } => {
+            kernel::schedule(subject, length, (socket, keeper, steps), options, console)
                 .map(|result| Outcome { result, refused: 0 })
         }
         #[cfg(not(feature = "kernel"))]

@@ -12,6 +12,7 @@ use hls_plan::Plan;
 use hls_report::virtual_time::Borrower;
 use hls_units::Nanos;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What is run.
 pub struct Subject<'a> {
@@ -42,10 +43,28 @@ pub enum Engine<'a> {
         length: Option<Nanos>,
         /// Where requests are answered.
         socket: &'a Path,
+        /// Is called when the run has got so far.
+        steps: &'a mut dyn FnMut(Step),
         /// Who holds what keeps the hierarchy attached, and hears signals.
         #[cfg(feature = "kernel")]
         keeper: &'a crate::Keeper,
     },
+}
+
+/// How far a run in the kernel has got, with the times that its user has waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It has the kernel verify and load the engine, which takes seconds.
+    Loads,
+    /// The hierarchy schedules the machine. To load the engine took `load`, all that came then `attach`.
+    Attached {
+        /// To load.
+        load: Duration,
+        /// To attach.
+        attach: Duration,
+    },
+    /// The kernel has its threads back, after so long.
+    Detached(Duration),
 }
 
 /// How to run, in either engine.

@@ -52,6 +52,12 @@ impl SimulatedRun<'_> {
     }
 }
 
+impl SimulatedRun<'_> {
+    fn named(&self, thread: Thread) -> Thread {
+        Thread { comm: self.thread_name(thread.key.tid), ..thread }
+    }
+}
+
 impl<'t> ChangeableRun<'t> for SimulatedRun<'t> {
     type Engine = Simulation;
 
@@ -64,6 +70,11 @@ impl<'t> ChangeableRun<'t> for SimulatedRun<'t> {
         simulation.deliver_records(&mut |record| registry.record(record));
         registry.report_disabled_policies(simulation);
         simulation.now()
+    }
+
+    /// Whoever asks does so while simulated time stands still.
+    fn goes_on(&mut self) -> Result<(), EngineError> {
+        Ok(())
     }
 
     fn thread_name(&self, tid: u32) -> String {
@@ -123,17 +134,17 @@ impl RunningEngine for SimulatedRun<'_> {
         ))
     }
 
-    fn thread(&mut self, tid: u32) -> Option<Thread> {
-        let thread = ChangeableRun::thread(self, tid)?;
-        Some(Thread { comm: self.thread_name(tid), ..thread })
+    fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError> {
+        Ok(ChangeableRun::thread(self, tid)?.map(|thread| self.named(thread)))
     }
 
-    fn lives(&mut self, thread: ThreadKey) -> bool {
+    fn lives(&mut self, thread: ThreadKey) -> Result<bool, EngineError> {
         ChangeableRun::lives(self, thread)
     }
 
-    fn threads(&mut self) -> Vec<Thread> {
-        self.simulation.tids().into_iter().filter_map(|vp| RunningEngine::thread(self, vp)).collect()
+    fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
+        let threads = ChangeableRun::threads(self)?;
+        Ok(threads.into_iter().map(|thread| self.named(thread)).collect())
     }
 
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
@@ -141,19 +152,19 @@ impl RunningEngine for SimulatedRun<'_> {
         ChangeableRun::promise(self, to, promise);
     }
 
-    fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
+    fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {
         ChangeableRun::observed(self, vps)
     }
 
-    fn decided(&mut self, scheduler: CoreScheduler) -> Option<Decided> {
-        self.simulation.view().decided(scheduler)
+    fn decided(&mut self, scheduler: CoreScheduler) -> Result<Option<Decided>, EngineError> {
+        Ok(self.simulation.view().decided(scheduler))
     }
 
-    fn stolen(&mut self) -> Nanos {
-        self.simulation.stolen()
+    fn stolen(&mut self) -> Result<Nanos, EngineError> {
+        Ok(self.simulation.stolen())
     }
 
-    fn longest_hold_and_wait(&mut self) -> Option<(Nanos, Nanos)> {
-        None
+    fn longest_hold_and_wait(&mut self) -> Result<Option<(Nanos, Nanos)>, EngineError> {
+        Ok(None)
     }
 }

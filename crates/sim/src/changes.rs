@@ -100,7 +100,7 @@ impl ChangeableEngine for Simulation {
         self.default_place().0
     }
 
-    fn tids(&self) -> Vec<u32> {
+    fn tids(&mut self) -> Vec<u32> {
         let all = self.threads.iter().zip(&self.core_vps);
         all.filter(|(_, core_vp)| **core_vp != CoreVp::NONE).map(|(thread, _)| thread.vp.0).collect()
     }

@@ -27,7 +27,7 @@ const STOPS: &str = "hls-vm: stops";
 const ATTACHED: &str = "Sched_ext: hls (enabled";
 /// What is in the kernel's log when a script has failed (`init.sh` and the scripts write that), or a scheduler was
 /// ejected.
-const FAILED: [&str; 3] = ["hls-vm: FAILED", "sched_ext: BPF scheduler", "sched_ext: hls: "];
+pub(crate) const FAILED: [&str; 3] = ["hls-vm: FAILED", "sched_ext: BPF scheduler", "sched_ext: hls: "];
 
 /// The emulator's fault that ended a boot, in words; `None`: whatever went wrong is the guest's own.
 pub(crate) fn fault(kernel_log: &str) -> Option<String> {

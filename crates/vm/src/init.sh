@@ -3,8 +3,8 @@
 #
 # Relies on busybox, and on three serial ports: ttyS0 has the kernel's log, ttyS1 what the scripts print, ttyS2 the
 # content of $OUT as a packed archive. The output of a script stands between a record separator with its name and a
-# unit separator with its exit status; a group separator follows when the archive has been sent. crates/vm puts the
-# calls of `run`, one a script, in the place of RUN.
+# unit separator with its exit status and the seconds since the boot at its begin and its end; a group separator follows
+# when the archive has been sent. crates/vm puts the calls of `run`, one a script, in the place of RUN.
 /bin/busybox --install -s /bin
 export PATH=/usr/local/bin:/bin HOME=/ TERM=dumb OUT=/out
 
@@ -33,10 +33,12 @@ stty -F /dev/ttyS2 raw
 run() {
 	echo "<4>hls-vm: $1" >/dev/kmsg
 	printf '\036%s\n' "$1"
+	read -r began _ </proc/uptime
 	(cd / && exec "/usr/scripts/$1") </dev/null
 	status=$?
 	[ "$status" = 0 ] || echo "<4>hls-vm: FAILED: $1 exited with $status" >/dev/kmsg
-	printf '\037%s\n' "$status"
+	read -r ended _ </proc/uptime
+	printf '\037%s %s %s\n' "$status" "$began" "$ended"
 }
 
 exec >/dev/ttyS1 2>&1

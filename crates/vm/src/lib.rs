@@ -15,6 +15,8 @@ mod outcome;
 mod run;
 mod source;
 mod tool;
+mod tsc;
+mod verdict;
 
 pub use apt::Apt;
 pub use error::Error;
@@ -22,6 +24,7 @@ pub use guest::{Guest, Script};
 pub use kernel::{Flavour, Kernel};
 pub use machine::{Accel, Machine, Time};
 pub use outcome::{CutShort, Outcome, ScriptOutcome};
+pub use verdict::Verdict;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -112,12 +115,13 @@ impl Vm {
         let mut emulator_faults = Vec::new();
         loop {
             let outcome = run::run(&self.kernel, &machine, guest, folder, show)?;
-            let fault = emulator::fault(&outcome.kernel_log).filter(|_| is_emulated_at_once);
-            let Some(fault) = fault.filter(|_| emulator_faults.len() < emulator::MOST_BOOTS_AGAIN) else {
-                return Ok(Outcome { emulator_faults, ..outcome });
-            };
-            emulator_faults.push(fault);
-            say_that_it_boots_again(&emulator_faults)?;
+            match emulator::fault(&outcome.kernel_log).filter(|_| is_emulated_at_once) {
+                Some(fault) if emulator_faults.len() < emulator::MOST_BOOTS_AGAIN => {
+                    emulator_faults.push(fault);
+                    say_that_it_boots_again(&emulator_faults)?;
+                }
+                ended_by_emulator => return Ok(Outcome { emulator_faults, ended_by_emulator, ..outcome }),
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::Kernel;
+use crate::{Kernel, tsc};
 
 /// The machine that a guest boots on.
 #[derive(Debug, Clone)]
@@ -73,8 +73,8 @@ pub(crate) const PORTS: [&str; 3] = ["kernel.log", "output.log", "out.tar.gz"];
 /// The initramfs, in the same folder.
 pub(crate) const INITRAMFS: &str = "initramfs.cpio";
 
-/// The command that boots `machine` with what is in `folder`.
-pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path) -> Command {
+/// The command that boots `machine` with what is in `folder`; `cpuinfo` is the host's `/proc/cpuinfo`.
+pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path, cpuinfo: &str) -> Command {
     // Ends QEMU when this process is killed.
     let mut qemu = Command::new("setpriv");
     qemu.args(["--pdeathsig", "KILL", QEMU, "-nodefaults", "-display", "none", "-no-reboot"]);
@@ -100,6 +100,9 @@ pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path) -> Comm
             // These would make a switch cost more than scheduling does, or a boot differ from the next.
             append += " nokaslr nowatchdog psi=0";
         }
+    }
+    if let (Time::Free(Accel::Tcg | Accel::Parallel), Some(khz)) = (machine.time, tsc::khz(cpuinfo)) {
+        append += &format!(" tsc_early_khz={khz}");
     }
     qemu.args(["-smp", &machine.cpus.to_string()]);
     qemu.args(["-m", &machine.memory_mib.to_string()]);

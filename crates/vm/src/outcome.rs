@@ -18,6 +18,8 @@ pub struct Outcome {
     pub cut_short: Option<CutShort>,
     /// The emulator's own faults for which the guest was booted again before it came to this outcome.
     pub emulator_faults: Vec<String>,
+    /// The emulator's own fault that ended the last boot, too.
+    pub ended_by_emulator: Option<String>,
     /// How long the run took, in time of the host, from the last boot on.
     pub wall: Duration,
 }
@@ -31,6 +33,10 @@ pub struct ScriptOutcome {
     pub output: String,
     /// The exit status of the script, as a shell has it; `None` when the guest ended before the script did.
     pub status: Option<u8>,
+    /// How long the script took, in time of the guest; `None` when the guest ended before the script did.
+    pub guest: Option<Duration>,
+    /// How long it took in time of the host, to some hundredths of a second.
+    pub wall: Duration,
 }
 
 /// Why a guest did not come to its end.
@@ -74,19 +80,28 @@ pub(crate) fn finished(output: &str) -> bool {
     output.contains(DONE)
 }
 
-/// The outcomes of the scripts, from what the guest printed.
-pub(crate) fn scripts(output: &str) -> Vec<ScriptOutcome> {
-    output.split(BEGIN).skip(1).map(script).collect()
+/// The outcomes of the scripts, from what the guest printed; `begun` has when each began, and when the guest ended, in
+/// time of the host.
+pub(crate) fn scripts(output: &str, begun: &[Duration]) -> Vec<ScriptOutcome> {
+    let walls = begun.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
+    let walls = walls.chain(std::iter::repeat(Duration::ZERO));
+    output.split(BEGIN).skip(1).zip(walls).map(|(record, wall)| script(record, wall)).collect()
 }
 
-fn script(record: &str) -> ScriptOutcome {
+/// How many scripts have begun, by what the guest printed.
+pub(crate) fn begun(output: &str) -> usize {
+    output.matches(BEGIN).count()
+}
+
+fn script(record: &str, wall: Duration) -> ScriptOutcome {
     let (name, rest) = record.split_once('\n').unwrap_or((record, ""));
-    let (output, status) = rest.split_once(END).unwrap_or((rest, ""));
-    ScriptOutcome {
-        name: name.to_owned(),
-        output: output.to_owned(),
-        status: status.lines().next().and_then(|line| line.parse().ok()),
-    }
+    let (output, end) = rest.split_once(END).unwrap_or((rest, ""));
+    let mut end = end.lines().next().unwrap_or_default().split(' ');
+    let status = end.next().and_then(|word| word.parse().ok());
+    let mut seconds = || end.next().and_then(|word| word.parse().ok());
+    let guest =
+        seconds().zip(seconds()).map(|(from, to): (f64, f64)| Duration::from_secs_f64((to - from).max(0.0)));
+    ScriptOutcome { name: name.to_owned(), output: output.to_owned(), status, guest, wall }
 }
 
 /// What to show of some lines that the guest printed: the names of scripts become headings, if there are several
@@ -128,15 +143,28 @@ mod tests {
     use super::*;
 
     fn ended(name: &str, output: &str, status: Option<u8>) -> ScriptOutcome {
-        ScriptOutcome { name: name.into(), output: output.into(), status }
+        let (name, output) = (name.into(), output.into());
+        ScriptOutcome { name, output, status, guest: None, wall: Duration::ZERO }
+    }
+
+    /// The scripts of an output, without the times of the host.
+    fn scripts(output: &str) -> Vec<ScriptOutcome> {
+        super::scripts(output, &[])
     }
 
     #[test]
-    fn scripts_are_told_apart_and_have_their_statuses() {
-        let output = "\u{1e}one\nsays\nthis\u{1f}0\n\u{1e}two\n\u{1f}7\n\u{1d}";
+    fn scripts_are_told_apart_and_have_their_statuses_and_times() {
+        let output = "\u{1e}one\nsays\nthis\u{1f}0 2.50 4.00\n\u{1e}two\n\u{1f}7 4.00 4.25\n\u{1d}";
         assert!(finished(output));
-        let read = scripts(output);
-        assert_eq!(read, [ended("one", "says\nthis", Some(0)), ended("two", "", Some(7))]);
+        assert_eq!(begun(output), 2);
+        let read = super::scripts(output, &[1, 5, 6].map(Duration::from_secs));
+        let of = |ended, guest, wall| ScriptOutcome {
+            guest: Some(Duration::from_millis(guest)),
+            wall: Duration::from_secs(wall),
+            ..ended
+        };
+        let one = of(ended("one", "says\nthis", Some(0)), 1500, 4);
+        assert_eq!(read, [one, of(ended("two", "", Some(7)), 250, 1)]);
     }
 
     #[test]

@@ -31,7 +31,8 @@ pub(crate) fn run(
 ) -> Result<Outcome, Error> {
     prepare(guest, folder)?;
     let begun = Instant::now();
-    let mut qemu = machine::command(machine, kernel, folder);
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let mut qemu = machine::command(machine, kernel, folder, &cpuinfo);
     let messages = folder.join(MESSAGES);
     let file = File::create(&messages).map_err(failed(messages.display()))?;
     qemu.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
@@ -39,6 +40,7 @@ pub(crate) fn run(
     let [kernel_log, output_log, out] = PORTS.map(|port| folder.join(port));
     let mut kernel_log = Tail::new(kernel_log);
     let mut output_log = Tail::new(output_log);
+    let mut scripts_begun = Vec::new();
     let ended = loop {
         let ended = child.0.try_wait().map_err(failed("QEMU cannot be waited for"))?;
         let over = ended.is_some() || begun.elapsed() >= machine.limit;
@@ -46,12 +48,14 @@ pub(crate) fn run(
         let output_lines = outcome::shown(&output_log.more(over)?, guest.scripts.len() > 1);
         show_text(show.kernel, &kernel_lines)?;
         show_text(show.output, &output_lines)?;
+        scripts_begun.resize(outcome::begun(&output_log.text), begun.elapsed());
         if over {
             break ended;
         }
         sleep(INTERVAL);
     };
     drop(child);
+    scripts_begun.push(begun.elapsed());
     let complaint = fs::read_to_string(&messages).unwrap_or_default();
     if ended.is_some_and(|status| !status.success()) {
         return Err(Error::Failed(format!("QEMU failed: {}", complaint.trim())));
@@ -68,11 +72,12 @@ pub(crate) fn run(
         fs::remove_file(folder.join(name)).map_err(failed(name))?;
     }
     Ok(Outcome {
-        scripts: outcome::scripts(&output_log.text),
+        scripts: outcome::scripts(&output_log.text, &scripts_begun),
         problems: outcome::problems(&kernel_log.text),
         kernel_log: kernel_log.text,
         cut_short,
         emulator_faults: vec![],
+        ended_by_emulator: None,
         wall: begun.elapsed(),
     })
 }

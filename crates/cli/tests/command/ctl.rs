@@ -58,6 +58,20 @@ fn every_request_is_answered() {
     });
 }
 
+/// A request of a run that ends is not a wrong one, and not a refusal.
+#[test]
+fn the_end_of_a_run_is_told() {
+    let mut manager = manager();
+    manager.engine().ends_after = Some(0);
+    with_server(manager, |socket| {
+        let socket = socket.to_str().unwrap();
+        let ask = |words: &[&str]| hls(&[&["ctl", "--socket", socket], words].concat());
+        for words in [&["status"][..], &["release", "200"], &["release", "4711"]] {
+            answers(&ask, words, 3, "hls: the run has ended\n");
+        }
+    });
+}
+
 /// The request is answered with this exit code, and with a text that has `said` in it.
 #[track_caller]
 fn answers(ask: &impl Fn(&[&str]) -> Outcome, words: &[&str], code: i32, said: &str) {

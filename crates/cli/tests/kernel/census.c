@@ -6,7 +6,9 @@
  *
  * Reads /proc, then the domain through the memory of the run, then /proc again, for threads come and go meanwhile. Each
  * thread that was there both times must be in the domain, once, with its process; nothing may be in the domain, and
- * missing from /proc, in LOST_AFTER censuses in a row; and no thread may want a CPU that long without having one.
+ * missing from /proc, in LOST_AFTER censuses in a row; and no thread may want a CPU that long without having one. In a
+ * virtual machine the host may leave out a CPU for seconds, and whoever waits for it waits for the host: a census in
+ * which not all CPUs have run threads by turns does not count for a thread that waits.
  * Prints how many threads were counted how often; exit status 1: one is missing or lost, 3: hls has gone.
  */
 #include "bpf/domain.h"
@@ -21,6 +23,7 @@
 
 #define AT(member) (DOMAIN_AT + offsetof(struct engine_domain, member))
 #define LOST_AFTER 10
+#define TURNS 10 /* that each CPU has given threads between two censuses, where the host leaves none out */
 #define MOST 20000
 #define IS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
 
@@ -44,6 +47,8 @@ static struct census {
 static struct engine_thread entries[HLS_MAX_VPS];
 static int unlisted[HLS_MAX_VPS]; /* for how many censuses the thread of a VP was in no list of /proc */
 static unsigned keeper;
+static unsigned long long turns[HLS_MAX_CPUS]; /* that each CPU had given threads at the census before */
+static int all_cpus_run;                       /* whether all have gone on since then */
 
 static struct seen *find(struct census *census, unsigned tid)
 {
@@ -154,12 +159,34 @@ static int is_missing(const struct seen *seen, unsigned used)
 	return found != 1 && report("MISSING", seen->tid, seen->tgid, ": VPs", found);
 }
 
+/* Whether every CPU that is online has given threads enough turns since the last call. */
+static int have_all_cpus_run(void)
+{
+	FILE *file = fopen("/proc/schedstat", "r");
+	char line[512];
+	int all = 1;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		unsigned long long now;
+		unsigned cpu;
+
+		if (sscanf(line, "cpu%u %*u %*u %*u %*u %*u %*u %*u %*u %llu", &cpu, &now) != 2 ||
+		    cpu >= HLS_MAX_CPUS)
+			continue;
+		all = all && now >= turns[cpu] + TURNS;
+		turns[cpu] = now;
+	}
+	if (file)
+		fclose(file);
+	return file && all;
+}
+
 static int is_lost(struct seen *seen)
 {
 	const struct seen *before = find(&earlier, seen->tid);
 	int waits = same(seen, before) && seen->state == 'R' && seen->had_ns == before->had_ns;
 
-	seen->waits = waits ? before->waits + 1 : 0;
+	seen->waits = waits ? before->waits + all_cpus_run : 0;
 	return seen->waits >= LOST_AFTER &&
 	       report("LOST", seen->tid, seen->tgid, ", censuses for which it has waited:", seen->waits);
 }
@@ -182,6 +209,7 @@ static int count(int memory)
 	unsigned used = 0;
 	int wrong = 0;
 
+	all_cpus_run = have_all_cpus_run();
 	take(&first);
 	if (pread(memory, &used, sizeof(used), AT(hls.used_vps)) != sizeof(used) || used >= HLS_MAX_VPS)
 		return -1;

@@ -40,13 +40,13 @@ from_here() { lines=$(wc -l </tmp/said); }
 has_said() { sed "1,${lines}d" /tmp/said | grep -q "$1"; }
 
 # What `reserved` may lack. It comes before all others of its CPU, so with 100 ms in every 300 ms it may come 200 ms
-# late and lack nothing: late timers and kicks, and the turns of up to 100 ms that the processors of the test machine
-# take, are no excuse. A tenth of the budget only keeps the log free of other promises: to RES and FP, of the whole
-# CPU, which each late decision breaks.
+# late and lack nothing: late timers and kicks, and the turns that the processors of the test machine take, are no excuse.
+# A tenth of the budget only keeps the log free of other promises: to RES and FP, of the whole CPU, which each late
+# decision breaks.
 slack=10ms
 
 # keeps THREAD WHEN: no promise of CPU time to the thread may have broken since from_here.
-keeps() { ! has_said "BROKEN: $1 .*at least" || fail "$2: what was promised to $1 was not kept"; }
+keeps() { ! has_said "BROKEN: $1 .*at least" || broke "$2: what was promised to $1 was not kept"; }
 
 # reserve_some NUMBER: starts so many hogs and reserves a third of a CPU for the last of them, `reserved`.
 reserve_some() {

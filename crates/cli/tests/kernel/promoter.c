@@ -3,8 +3,10 @@
  * Promotes a scheduler, grants it a thread, revokes the thread and demotes the scheduler, again and again; in the midst
  * of that a process of hls is killed; for tests, as root. `promoter VICTIM PART PARTS THREAD NAME PARENT PARAMETER
  * VALUE...` measures how long such a cycle takes, and kills the victim when PART of PARTS of another cycle are over. It
- * is at that time whatever hls and the kernel are doing: by a process that nobody delays. Prints when that was, and the
- * step in which the requests found that nobody answers any more.
+ * is at that time whatever hls and the kernel are doing: by a process that nobody delays. Goes on until a request finds
+ * no hierarchy, by the errors that hls.h has for that. Until then every request must be granted: fails, and says which
+ * was not, where one was refused, as if something were not there, or taken, that a run which ends had lost. Prints when
+ * the victim was killed, and the step in which the requests found no hierarchy any more.
  */
 #define _GNU_SOURCE
 #include "include/hls.h"
@@ -55,14 +57,44 @@ static const struct {
 
 #define NR_STEPS (sizeof(steps) / sizeof(steps[0]))
 
-/* The name of the step that failed; NULL: none did. */
-static const char *cycle(void)
+/* Asks for all steps in turn. */
+static void cycle(void)
 {
-	for (size_t step = 0; step < NR_STEPS; step++) {
-		if (steps[step].ask())
-			return steps[step].name;
+	for (size_t step = 0; step < NR_STEPS; step++)
+		must(!steps[step].ask(), steps[step].name);
+}
+
+/* What hls.h says of a hierarchy that has gone or goes, before a request or in the midst of one. */
+static int finds_no_hierarchy(int error)
+{
+	return error == ESHUTDOWN || error == ENOENT || error == ECONNREFUSED || error == ECONNRESET ||
+	       error == EPIPE;
+}
+
+/* A request that failed: its step, and its error; no step: none did. */
+struct failure {
+	const char *step;
+	int error;
+};
+
+/*
+ * Asks for cycles until a request finds no hierarchy; that one. What was not done before goes into `wrong`, the first
+ * of it. After a request that nobody has answered in time, maybe on a busy host, what is there is not known any more.
+ */
+static struct failure cycles_to_the_end(struct failure *wrong)
+{
+	int is_known = 1;
+
+	for (size_t step = 0;; step = (step + 1) % NR_STEPS) {
+		if (!steps[step].ask())
+			continue;
+		struct failure failure = {steps[step].name, errno};
+		if (finds_no_hierarchy(failure.error))
+			return failure;
+		is_known = is_known && failure.error != EAGAIN;
+		if (is_known && !wrong->step)
+			*wrong = failure;
 	}
-	return NULL;
 }
 
 /* Kills the victim so long after a byte has come. */
@@ -83,25 +115,24 @@ static void start_killer(int bytes, pid_t victim, uint64_t delay_ns)
 
 static int kill_in_a_cycle(pid_t victim, uint64_t part, uint64_t parts)
 {
-	int bytes[2], said;
-	const char *failed;
+	struct failure wrong = {NULL, 0};
+	int bytes[2];
 
-	must(!cycle(), "a cycle");
+	cycle();
 	uint64_t began = now_ns();
 	for (int i = 0; i < CYCLES; i++)
-		must(!cycle(), "a cycle");
+		cycle();
 	uint64_t delay_ns = (now_ns() - began) / CYCLES * part / parts;
 	must(!pipe(bytes), "pipe");
 	start_killer(bytes[0], victim, delay_ns);
 	must(write(bytes[1], "!", 1) == 1, "write");
-	while (!(failed = cycle()))
-		continue;
-	said = errno;
+	struct failure end = cycles_to_the_end(&wrong);
 	wait(NULL);
 	printf("killed after %llu us of %llu, found in %s: %s\n", (unsigned long long)delay_ns / 1000,
-	       (unsigned long long)(delay_ns / 1000 * parts / (part ? part : 1)), failed, strerror(said));
-	/* What hls.h says of a hierarchy that has gone, before a request or in the midst of one. */
-	return said != ENOENT && said != ECONNREFUSED && said != ECONNRESET && said != EPIPE && said != EAGAIN;
+	       (unsigned long long)(delay_ns / 1000 * parts / (part ? part : 1)), end.step, strerror(end.error));
+	if (wrong.step)
+		printf("before, %s was answered: %s\n", wrong.step, strerror(wrong.error));
+	return wrong.step != NULL;
 }
 
 int main(int argc, char **argv)

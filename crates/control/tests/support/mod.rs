@@ -65,6 +65,8 @@ pub struct Native {
     pub promised: u32,
     /// How many calls the engine does before it fails once.
     pub fails_after: Option<usize>,
+    /// How many questions the engine answers before the run ends: from then on it knows nobody.
+    pub ends_after: Option<usize>,
     /// Policies that were disabled and that the manager has not asked for.
     pub disabled_policies: Vec<PolicyDisabled>,
     /// Places that nobody takes any more.
@@ -122,6 +124,7 @@ impl Native {
             promises: BTreeMap::new(),
             promised: 0,
             fails_after: None,
+            ends_after: None,
             disabled_policies: Vec::new(),
             closed: Vec::new(),
             pages_of: Vec::new(),
@@ -210,11 +213,22 @@ impl Native {
         self.settle();
     }
 
+    /// A question of the manager, before which the run may have ended.
+    fn question(&mut self) -> Result<(), EngineError> {
+        match &mut self.ends_after {
+            Some(0) => return Err(EngineError::Ended),
+            Some(questions) => *questions -= 1,
+            None => {}
+        }
+        Ok(())
+    }
+
     /// A call of the manager, which may be the one that fails.
     fn call<T>(
         &mut self,
         call: impl FnOnce(&mut Core, Nanos) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
+        self.question()?;
         assert!(!self.panics, "a panic that a test asked for");
         match &mut self.fails_after {
             Some(0) => {
@@ -269,8 +283,21 @@ impl Native {
         }
     }
 
+    /// Comes to know a real thread, unless it has ended.
+    fn find_real(&mut self, tid: u32) -> Option<()> {
+        let uid = std::fs::metadata(format!("/proc/{tid}")).ok()?.uid();
+        let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        let (pid, comm) = (field("Tgid:")?.parse().ok()?, field("Name:")?.to_owned());
+        self.spawn(tid, Some(uid), None);
+        self.real.insert(tid);
+        let thread = self.threads.get_mut(&tid)?;
+        (thread.pid, thread.comm) = (pid, comm);
+        Some(())
+    }
+
     fn living(&mut self, thread: ThreadKey) -> Result<(), EngineError> {
-        if self.lives(thread) { Ok(()) } else { Err(EngineError::Gone) }
+        if self.lives(thread)? { Ok(()) } else { Err(EngineError::Gone) }
     }
 }
 
@@ -341,6 +368,7 @@ impl RunningEngine for Native {
         policies: Vec<PolicySource>,
         built_in: Option<u8>,
     ) -> Result<Preparation<Arc<Library>>, EngineError> {
+        self.question()?;
         self.brings_in = built_in.is_some() && built_in == self.left_out;
         if !self.compiles {
             return Err(EngineError::Policy(
@@ -365,6 +393,7 @@ impl RunningEngine for Native {
     }
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
+        self.question()?;
         // Something that can be told from others.
         Ok(std::fs::File::open("/dev/zero").expect("it is on every system").into())
     }
@@ -376,30 +405,26 @@ impl RunningEngine for Native {
         Ok(Pages { kernel: file(KERNEL_PAGE), user: file(USER_PAGE) })
     }
 
-    fn thread(&mut self, tid: u32) -> Option<Thread> {
+    fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError> {
+        self.question()?;
         if self.knows_real && !self.threads.contains_key(&tid) {
-            let uid = std::fs::metadata(format!("/proc/{tid}")).ok()?.uid();
-            let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
-            let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-            let (pid, comm) = (field("Tgid:")?.parse().ok()?, field("Name:")?.to_owned());
-            self.spawn(tid, Some(uid), None);
-            self.real.insert(tid);
-            let thread = self.threads.get_mut(&tid)?;
-            (thread.pid, thread.comm) = (pid, comm);
+            self.find_real(tid);
         }
-        self.threads.get(&tid).cloned()
+        Ok(self.threads.get(&tid).cloned())
     }
 
-    fn lives(&mut self, thread: ThreadKey) -> bool {
+    fn lives(&mut self, thread: ThreadKey) -> Result<bool, EngineError> {
+        self.question()?;
         if self.real.contains(&thread.tid) && !Path::new(&format!("/proc/{}", thread.tid)).exists() {
             self.real.remove(&thread.tid);
             self.exit(thread.tid);
         }
-        self.threads.get(&thread.tid).is_some_and(|known| known.key == thread)
+        Ok(self.threads.get(&thread.tid).is_some_and(|known| known.key == thread))
     }
 
-    fn threads(&mut self) -> Vec<Thread> {
-        self.threads.values().cloned().collect()
+    fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
+        self.question()?;
+        Ok(self.threads.values().cloned().collect())
     }
 
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
@@ -407,21 +432,25 @@ impl RunningEngine for Native {
         self.promises.insert(to, guarantee.rounded_for_people());
     }
 
-    fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
+    fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {
+        self.question()?;
         let of = |vp: &CoreVp| Observed { ran: self.core.ran(*vp, self.now), ..Observed::default() };
-        vps.iter().map(of).collect()
+        Ok(vps.iter().map(of).collect())
     }
 
-    fn decided(&mut self, scheduler: CoreScheduler) -> Option<Decided> {
-        self.core.decided(scheduler)
+    fn decided(&mut self, scheduler: CoreScheduler) -> Result<Option<Decided>, EngineError> {
+        self.question()?;
+        Ok(self.core.decided(scheduler))
     }
 
-    fn stolen(&mut self) -> Nanos {
-        Nanos::ZERO
+    fn stolen(&mut self) -> Result<Nanos, EngineError> {
+        self.question()?;
+        Ok(Nanos::ZERO)
     }
 
-    fn longest_hold_and_wait(&mut self) -> Option<(Nanos, Nanos)> {
-        None
+    fn longest_hold_and_wait(&mut self) -> Result<Option<(Nanos, Nanos)>, EngineError> {
+        self.question()?;
+        Ok(None)
     }
 }
 
@@ -454,7 +483,7 @@ pub fn texts(texts: &[(&str, &str)]) -> Texts {
 
 /// Status without the CPU time that passes meanwhile.
 pub fn still(manager: &mut Manager<Native>) -> Status {
-    let mut status = manager.status();
+    let mut status = manager.status().unwrap();
     let processors = status.schedulers.iter_mut().flat_map(|scheduler| &mut scheduler.processors);
     let supplies = processors.map(|processor| &mut processor.supply);
     supplies
@@ -480,7 +509,7 @@ pub fn refused<T: std::fmt::Debug>(
 
 /// Where a thread is, and what it is promised.
 pub fn place(manager: &mut Manager<Native>, tid: u32) -> (String, String) {
-    let status = manager.status();
+    let status = manager.status().unwrap();
     let thread = status.threads.iter().find(|thread| thread.thread == tid).expect("a living thread");
     (thread.scheduler.clone(), thread.supply.guarantee.clone())
 }

@@ -5,25 +5,28 @@
 //!                                            a policy that is not built in comes from the engine /loaded.bpf.o
 //!     load POLICY DEPTH two COMMAND...       also a second chain below the first scheduler, as deep, with the first
 //!                                            child of the command at its end
-//!     load named COUNT COMMAND...            our engine with so many of the policies that can be left out, in order of
-//!                                            their numbers, and a fixed-priority scheduler above all threads; prints
-//!                                            first how many instructions the verifier walked, and how long it took to
-//!                                            load the engine and to attach it, in nanoseconds
+//!     load engine OBJECT COMMAND...          a build of our engine, with a fixed-priority scheduler above all threads;
+//!                                            prints first, in nanoseconds, how long it took to load the engine and to
+//!                                            attach it, then `PROGRAM WALKED LENGTH` of each program that the verifier
+//!                                            walked for it, in instructions, then an empty line
 //!
 //! Exit status: that of the command; 2 wrong usage; 3 the scheduler could not be attached, or did not stay attached.
 
-use hls_core::limits::FIRST_OPTIONAL;
 use hls_core::{Calls, CoreScheduler, CoreVp, ParamInfo, Params, PolicyInfo, described_policies};
-use hls_kernel_engine::{BuiltIn, Check, Domain, Programs, Verified};
+use hls_kernel_engine::{BuiltIn, Check, Domain, Programs, Verified, ready_made};
 use hls_units::Nanos;
-use libbpf_rs::query::ProgInfoIter;
+use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions, ProgramInfo};
 use libbpf_rs::{MapCore, MapType, ObjectBuilder};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::process::{Command, ExitCode};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+/// The length of an instruction of BPF.
+const INSTRUCTION_BYTES: usize = 8;
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -33,15 +36,15 @@ fn main() -> ExitCode {
         [simple, object, command @ ..] if simple == "simple" && !command.is_empty() => {
             under_object(object, command)
         }
-        [named, count, command @ ..] if named == "named" && !command.is_empty() => {
-            named_policies(count, command)
+        [engine, object, command @ ..] if engine == "engine" && !command.is_empty() => {
+            under_build(object, command)
         }
         [policy, depth, branches, command @ ..] if !command.is_empty() => {
             under_engine(policy, depth, branches == "two", command)
         }
         _ => {
             eprintln!(
-                "usage: load simple OBJECT COMMAND... | load POLICY DEPTH one|two COMMAND... | load named COUNT \
+                "usage: load simple OBJECT COMMAND... | load POLICY DEPTH one|two COMMAND... | load engine OBJECT \
                  COMMAND..."
             );
             return ExitCode::from(2);
@@ -74,7 +77,8 @@ fn under_object(object: &str, command: &[String]) -> Result<u8> {
 fn under_engine(policy: &str, depth: &str, two_branches: bool, command: &[String]) -> Result<u8> {
     let depth: u32 = depth.parse().map_err(|error| format!("depth `{depth}`: {error}"))?;
     let built_in = hls_core::policies().iter().find(|info| info.name == policy);
-    let mut engine = Domain::new(BuiltIn::with(built_in)).map_err(text)?;
+    let (object, _) = ready_made(BuiltIn::with(built_in));
+    let mut engine = Domain::new(object).map_err(text)?;
     let policy = &built_in.map_or_else(|| load(&mut engine, policy), |info| Ok(info.clone()))?;
     engine.add_cpu(0).map_err(text)?;
     let root = engine.create_scheduler(policy.id, values(&policy.scheduler_params)).map_err(text)?;
@@ -99,14 +103,13 @@ fn sound(engine: &mut Domain) -> Result<()> {
     }
 }
 
-/// Runs the command under our engine with `count` of the policies that can be left out, none of which is used.
-fn named_policies(count: &str, command: &[String]) -> Result<u8> {
-    let count: usize = count.parse().map_err(|error| format!("count `{count}`: {error}"))?;
+/// Runs the command under a build of our engine, and prints first what the load of it cost.
+fn under_build(object: &str, command: &[String]) -> Result<u8> {
+    let object = fs::read(object).map_err(|error| format!("{object}: {error}"))?;
     let policies = hls_core::policies();
-    let optional = policies.iter().filter(|info| info.id >= FIRST_OPTIONAL).take(count);
     let policy = policies.iter().find(|info| info.name == "fixed-priority").expect("it is built in");
-    let (verified, begin) = (verified_instructions(), Instant::now());
-    let mut engine = Domain::new(BuiltIn::with(optional)).map_err(text)?;
+    let (before, begin) = (programs(), Instant::now());
+    let mut engine = Domain::new(&object).map_err(text)?;
     let loaded = begin.elapsed().as_nanos();
     engine.add_cpu(0).map_err(text)?;
     let root = engine.create_scheduler(policy.id, values(&policy.scheduler_params)).map_err(text)?;
@@ -114,15 +117,27 @@ fn named_policies(count: &str, command: &[String]) -> Result<u8> {
     engine.set_default(root, values(&policy.vp_params), None);
     let begin = Instant::now();
     let _attached = engine.loaded.attach_ops("hls_ops").map_err(text)?;
-    let attached = begin.elapsed().as_nanos();
-    println!("{} {loaded} {attached}", verified_instructions() - verified);
+    println!("{loaded} {}", begin.elapsed().as_nanos());
+    for (id, line) in programs() {
+        if !before.contains_key(&id) {
+            println!("{line}");
+        }
+    }
+    println!();
     let status = run(command, |_| Ok(()))?;
     sound(&mut engine).map(|()| status)
 }
 
-/// How many instructions the verifier walked in all programs that the kernel has now.
-fn verified_instructions() -> u64 {
-    ProgInfoIter::default().map(|program| u64::from(program.verified_insns)).sum()
+/// The programs that the kernel has: of each, by its number, its name, how many instructions the verifier walked for
+/// it, and how many it has.
+fn programs() -> BTreeMap<u32, String> {
+    let line = |program: ProgramInfo| {
+        let name = program.name.to_string_lossy().into_owned();
+        let length = program.xlated_prog_insns.len() / INSTRUCTION_BYTES;
+        (program.id, format!("{name} {} {length}", program.verified_insns))
+    };
+    let with_instructions = ProgInfoQueryOptions::default().include_xlated_prog_insns(true);
+    ProgInfoIter::with_query_opts(with_instructions).map(line).collect()
 }
 
 /// Lets the engine with the loaded policies take over, and returns the policy of this name.
@@ -130,7 +145,7 @@ fn load(engine: &mut Domain, policy: &str) -> Result<PolicyInfo> {
     let policies = described_policies(&fs::read("/loaded.said.o").map_err(text)?).map_err(text)?;
     let object = fs::read("/loaded.bpf.o").map_err(text)?;
     let maps = engine.shared_maps().map_err(text)?;
-    let verified = Verified::load(&maps, &object, BuiltIn::with([])).map_err(|refusal| refusal.log)?;
+    let verified = Verified::load(&maps, &object).map_err(|refusal| refusal.log)?;
     let programs = Programs::from_ids(&verified.ids().map_err(text)?).map_err(text)?;
     let info = policies.iter().find(|info| info.name == policy).cloned();
     engine.take_over(Some((programs, policies))).map_err(text)?;

@@ -3,8 +3,8 @@
 use crate::support;
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::{
-    Cause, Child, Counts, Decided, GuaranteeResult, Percentiles, RequestsResult, ResponseBound, RunResult,
-    SchedulerInfo, SchedulerResult, TaskResult, ThreadResult, Topology, VpInfo, WindowResult,
+    AttachTimes, Cause, Child, Counts, Decided, GuaranteeResult, Percentiles, RequestsResult, ResponseBound,
+    RunResult, SchedulerInfo, SchedulerResult, TaskResult, ThreadResult, Topology, VpInfo, WindowResult,
 };
 use hls_report::timehist::TimeHist;
 use hls_report::{json, table, timeline, tree};
@@ -208,6 +208,21 @@ fn json_of_figure_1() {
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["threads"][0]["name"], "video player");
     assert_eq!(value["length_ns"], 1_000_000_000);
+}
+
+/// What the kernel took is said of a run in the kernel, and of no other.
+#[test]
+fn json_has_the_times_of_attaching() {
+    let json = |run: &RunResult| {
+        let mut bytes = Vec::new();
+        json::write_json(&mut bytes, run).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&bytes).unwrap()
+    };
+    let mut run = support::result(1_000);
+    assert!(json(&run).get("load_ns").is_none());
+    run.attach_times = Some(AttachTimes { load: Nanos(3), attach: Nanos(2), detach: Nanos(1) });
+    let value = json(&run);
+    assert_eq!(["load_ns", "attach_ns", "detach_ns"].map(|name| value[name].as_u64()), [3, 2, 1].map(Some));
 }
 
 #[test]

@@ -2,7 +2,10 @@
 //!
 //! Relies on the thread staying alive while it is read; whoever asks must see afterwards that it is still the same.
 
+use hls_control::EngineError;
+use rustix::io::Errno;
 use std::fs;
+use std::io::ErrorKind;
 
 /// Who a thread is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,16 +19,27 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// That of a living thread.
-    pub fn of(tid: u32) -> Option<Identity> {
-        parse(&fs::read_to_string(format!("/proc/{tid}/status")).ok()?)
+    /// That of a living thread; `None`: it has ended. An error is no end: `/proc` cannot be read, or understood.
+    pub fn of(tid: u32) -> Result<Option<Identity>, EngineError> {
+        let path = format!("/proc/{tid}/status");
+        let status = match fs::read(&path) {
+            Ok(status) => status,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            // It has ended since the file was opened.
+            Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => return Ok(None),
+            Err(error) => return Err(EngineError::Failed(format!("{path} cannot be read: {error}"))),
+        };
+        // A name may be any bytes.
+        let identity = parse(&String::from_utf8_lossy(&status));
+        let wrong = || EngineError::Failed(format!("found {path} of another form, expected name and ids"));
+        identity.map(Some).ok_or_else(wrong)
     }
 }
 
-/// The name of a living thread.
+/// The name of a living thread; none, if it has ended.
 pub fn name(tid: u32) -> String {
-    let comm = fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
-    comm.trim_end_matches('\n').to_owned()
+    let comm = fs::read(format!("/proc/{tid}/comm")).unwrap_or_default();
+    String::from_utf8_lossy(&comm).trim_end_matches('\n').to_owned()
 }
 
 /// From the contents of `status`.
@@ -58,8 +72,21 @@ mod tests {
 
     #[test]
     fn this_one_is_found() {
-        let own = Identity::of(std::process::id()).unwrap();
+        let own = Identity::of(std::process::id()).unwrap().unwrap();
         assert_eq!(own.pid, std::process::id());
-        assert_eq!(Identity::of(u32::MAX), None);
+        assert_eq!(Identity::of(u32::MAX), Ok(None));
+    }
+
+    /// A thread may call itself what it likes, and is not gone for that.
+    #[test]
+    fn a_name_that_is_no_text_hides_nobody() {
+        let found = std::thread::spawn(|| {
+            rustix::thread::set_name(c"\xff\xfe").unwrap();
+            let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+            (Identity::of(tid), name(tid))
+        });
+        let (identity, name) = found.join().unwrap();
+        assert_eq!(identity.unwrap().unwrap().comm, "\u{fffd}\u{fffd}");
+        assert_eq!(name, "\u{fffd}\u{fffd}");
     }
 }

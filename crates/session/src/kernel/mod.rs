@@ -19,7 +19,7 @@ pub use next_engine::serve as serve_policies;
 
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
-use crate::request::{Options, Subject};
+use crate::request::{Options, Step, Subject};
 use hls_monitor::result::RunResult;
 use hls_units::Nanos;
 use run::Run;
@@ -39,7 +39,7 @@ const LONGEST: Duration = Duration::from_millis(97);
 pub fn schedule(
     subject: Subject,
     length: Option<Nanos>,
-    (socket, keeper): (&Path, &Keeper),
+    (socket, keeper, steps): (&Path, &Keeper, &mut dyn FnMut(Step)),
     options: &Options,
     console: &Arc<dyn Console>,
 ) -> Result<RunResult, Error> {
@@ -50,7 +50,7 @@ pub fn schedule(
     let owners = owners::owners(&subject.plan.hierarchy)?;
     let topology = subject.plan.topology.clone();
     let listeners = Listeners::new(options, &topology, subject.derived.promises(&subject.plan))?;
-    let mut run = Run::attach(&subject, options, listeners, keeper, console)?;
+    let mut run = Run::attach(&subject, options, listeners, (keeper, steps), console)?;
     let server = Server::start(socket, &mut run, (&subject, owners), options.rules, console.clone())?;
     run.begin(length)?;
     let end = loop {
@@ -63,5 +63,5 @@ pub fn schedule(
         run.rest(server.as_ref().map(AsFd::as_fd), answer, left)?;
     };
     server.into_iter().for_each(Server::end);
-    run.finish(end)
+    run.finish(end, steps)
 }

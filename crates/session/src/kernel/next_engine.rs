@@ -1,4 +1,10 @@
-//! The next engine: one with other policies, made ready while the current engine goes on.
+//! Engines that have just the policies that are needed, and the next engine: one with other policies, made ready while
+//! the current engine goes on.
+//!
+//! The core is compiled with the policies that an engine is to have. `hls` has two engines in itself: with the standard
+//! policies, and with all. Where others than the standard ones are named, clang compiles an engine with just those, and
+//! the result is kept for the next time; where there is no clang, the engine with all does the same, and takes longer to
+//! load.
 //!
 //! That takes seconds, most of them the compiler's and the verifier's. They are spent by a worker process, which the
 //! hierarchy schedules as it does any other, in the default scheduler. This process, which nobody schedules, only finds
@@ -8,10 +14,11 @@ use crate::policies::{builder, describe, files, in_memory};
 use crate::worker;
 use hls_control::{EngineError, PolicySource, Prepared};
 use hls_core::{PolicyInfo, PolicyTable, described_policies};
-use hls_kernel_engine::{BuiltIn, ENGINE, Engine, Programs, Refusal, SharedMaps, Verified};
-use hls_policy_build::{Error, PolicyFile, Target, verifier_error};
+use hls_kernel_engine::{BuiltIn, Engine, Programs, Refusal, SharedMaps, Verified, ready_made};
+use hls_policy_build::{Builder, Error, PolicyFile, Target, verifier_error};
 use rustix::thread::set_name;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
@@ -20,13 +27,28 @@ use std::time::{Duration, Instant};
 
 /// An engine with what its policies say of themselves, and what they were made of.
 pub struct PreparedEngine {
-    policies: Vec<PolicySource>,
-    built_in: BuiltIn,
-    engine: (Programs, PolicyTable),
+    pub policies: Vec<PolicySource>,
+    pub built_in: BuiltIn,
+    pub engine: (Programs, PolicyTable),
 }
 
 /// An engine that may take over; `None`: the first one, which has no loaded policies.
 pub type NextEngine = Option<PreparedEngine>;
+
+/// An engine with these of the policies that are built in, and perhaps others: those that it has.
+pub fn engine_with(needed: BuiltIn) -> (Cow<'static, [u8]>, BuiltIn) {
+    let (object, has) = ready_made(needed);
+    let exact = BuiltIn::with([]).and(needed);
+    if has == exact {
+        return (Cow::Borrowed(object), has);
+    }
+    let builder = Builder { literature: exact.literature(), ..builder() };
+    match builder.build(Target::Engine, &[]) {
+        Ok(built) => (Cow::Owned(built.bytes), exact),
+        // Whatever keeps clang from it: the other engine is as good.
+        Err(_) => (Cow::Borrowed(object), has),
+    }
+}
 
 /// The policies of the current engine, and the engine that was current before it, kept: whoever unloads a policy may
 /// want it again soon, and to prepare an engine again takes seconds.
@@ -39,9 +61,14 @@ pub struct EngineCache {
 }
 
 impl EngineCache {
-    /// The current engine has these policies, and the first one the built-in ones of them.
-    pub fn of(policies: Vec<PolicySource>, built_in: BuiltIn) -> EngineCache {
-        EngineCache { policies, built_in, of_first: built_in, last: None }
+    /// The current engine is the first one, which has no loaded policies, and these of the built-in ones.
+    pub fn of(built_in: BuiltIn) -> EngineCache {
+        EngineCache { policies: Vec::new(), built_in, of_first: built_in, last: None }
+    }
+
+    /// The current engine, the first one up to now, is this one.
+    pub fn begins_with(&mut self, policies: Vec<PolicySource>, built_in: BuiltIn) {
+        (self.policies, self.built_in) = (policies, built_in);
     }
 
     /// Which built-in policies the current engine has.
@@ -106,6 +133,8 @@ enum Answer {
         /// What the policies say of themselves: an object to be read; gone when the worker is. Nothing: no policy is
         /// loaded.
         description: Option<PathBuf>,
+        /// The built-in policies that the engine has: those that were ordered, or more.
+        built_in: BuiltIn,
         /// The kernel's numbers of the engine's programs; the programs may be gone when the worker is.
         programs: Vec<(String, u32)>,
         build: Duration,
@@ -129,29 +158,20 @@ impl Answer {
     }
 }
 
-/// What [`prepare`] makes, with the policies that it was made of.
-pub fn make(
-    policies: Vec<PolicySource>,
-    built_in: BuiltIn,
-    maps: &SharedMaps,
-) -> Result<Prepared<NextEngine>, EngineError> {
-    let Prepared { next: engine, policies: infos, build, verify } =
-        prepare(policies.clone(), built_in, maps)?;
-    Ok(Prepared { next: Some(PreparedEngine { policies, built_in, engine }), policies: infos, build, verify })
-}
-
 /// Has a worker prepare an engine that has these policies, and takes it over from the worker.
 pub fn prepare(
     policies: Vec<PolicySource>,
     built_in: BuiltIn,
     maps: &SharedMaps,
-) -> Result<Prepared<(Programs, PolicyTable)>, EngineError> {
+) -> Result<Prepared<PreparedEngine>, EngineError> {
     let failed = |error: hls_kernel_engine::Error| EngineError::Failed(error.to_string());
     let order = Order { policies, built_in, maps: maps.ids().map_err(failed)? };
     let (answer, worker) = give(&order)
         .map_err(|error| EngineError::Failed(format!("the process that prepares policies: {error}")))?;
-    let (description, programs, build, verify) = match answer {
-        Answer::Done { description, programs, build, verify } => (description, programs, build, verify),
+    let (description, built_in, programs, build, verify) = match answer {
+        Answer::Done { description, built_in, programs, build, verify } => {
+            (description, built_in, programs, build, verify)
+        }
         Answer::Wrong(what) => return Err(EngineError::Policy(what)),
         Answer::Failed(what) => return Err(EngineError::Failed(what)),
     };
@@ -165,7 +185,9 @@ pub fn prepare(
         None => hls_core::policies().into(),
     };
     drop(worker);
-    Ok(Prepared { policies: infos.to_vec(), next: (programs, infos), build, verify })
+    let policies = infos.to_vec();
+    let next = PreparedEngine { policies: order.policies, built_in, engine: (programs, infos) };
+    Ok(Prepared { next, policies, build, verify })
 }
 
 /// The worker's process, which ends when this value goes.
@@ -225,19 +247,20 @@ pub fn serve() -> io::Result<()> {
 fn carry_out(order: &Order) -> Result<(Answer, (Option<File>, Verified)), Answer> {
     let begin = Instant::now();
     let files = files(&order.policies).map_err(Answer::refused)?;
-    // What `hls` has in itself takes no compiler.
-    let compiled = if files.is_empty() { None } else { Some(compile(&files)?) };
+    let compiled = if files.is_empty() { None } else { Some(compile(&files, order.built_in)?) };
+    let (object, built_in) = match &compiled {
+        Some(compiled) => (Cow::Borrowed(&compiled.engine[..]), order.built_in),
+        None => engine_with(order.built_in),
+    };
     let build = begin.elapsed();
     let begin = Instant::now();
     let maps = SharedMaps::from_ids(&order.maps).map_err(|error| Answer::failed("the engine", error))?;
-    let object = compiled.as_ref().map_or(ENGINE, |compiled| &compiled.engine);
-    let verified =
-        Verified::load(&maps, object, order.built_in).map_err(|Refusal { what, log, .. }| {
-            Answer::refused(verifier_error(&format!("{log}\n{what}"), &files))
-        })?;
+    let verified = Verified::load(&maps, &object).map_err(|Refusal { what, log, .. }| {
+        Answer::refused(verifier_error(&format!("{log}\n{what}"), &files))
+    })?;
     let programs = verified.ids().map_err(|error| Answer::failed("the next engine", error))?;
     let (description, file) = compiled.map(|compiled| (compiled.description, compiled.file)).unzip();
-    Ok((Answer::Done { description, programs, build, verify: begin.elapsed() }, (file, verified)))
+    Ok((Answer::Done { description, built_in, programs, build, verify: begin.elapsed() }, (file, verified)))
 }
 
 /// What was made of policies' files.
@@ -248,8 +271,8 @@ struct Compiled {
     file: File,
 }
 
-fn compile(files: &[(u8, PolicyFile)]) -> Result<Compiled, Answer> {
-    let builder = builder();
+fn compile(files: &[(u8, PolicyFile)], built_in: BuiltIn) -> Result<Compiled, Answer> {
+    let builder = Builder { literature: built_in.literature(), ..builder() };
     let described = describe(&builder, files).map_err(Answer::refused)?;
     let (file, description) =
         in_memory(&described.object).map_err(|error| Answer::failed("a file for the description", error))?;

@@ -10,18 +10,18 @@ use super::commands::Commands;
 use super::devices::Devices;
 use super::identity;
 use super::keeper::Keeper;
-use super::next_engine::{EngineCache, NextEngine, prepare};
+use super::next_engine::{EngineCache, NextEngine, PreparedEngine, engine_with, prepare};
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
 use crate::registry::{Places, RunRegistry};
-use crate::request::{Options, Subject};
+use crate::request::{Options, Step, Subject};
 use crate::worker;
 use hls_control::{EngineError, PolicySource};
 use hls_hierarchy::model::Child;
 use hls_kernel_engine::{BuiltIn, Domain, Engine, Notice};
 use hls_monitor::event::{ObservedVp, Record, What};
-use hls_monitor::result::RunResult;
+use hls_monitor::result::{AttachTimes, RunResult};
 use hls_plan::Plan;
 use hls_real_threads::ThreadProcess;
 use hls_units::Nanos;
@@ -64,6 +64,8 @@ pub struct Run<'t> {
     /// With `--paranoid`: how often all invariants were checked.
     checks: Option<Checks>,
     seed: u64,
+    /// What it took to begin.
+    times: AttachTimes,
     console: Arc<dyn Console>,
 }
 
@@ -74,16 +76,19 @@ impl<'t> Run<'t> {
         subject: &Subject,
         options: &Options,
         listeners: Listeners<'t>,
-        keeper: &'t Keeper,
+        (keeper, steps): (&'t Keeper, &mut dyn FnMut(Step)),
         console: &Arc<dyn Console>,
     ) -> Result<Run<'t>, Error> {
+        steps(Step::Loads);
+        let begun = Instant::now();
         let Subject { plan, derived, policies } = subject;
         let places = Places::new(plan, derived);
         let names = plan.hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
         let of_load = workload_only(plan);
         let policies: Vec<_> = policies.loaded.iter().map(|loaded| loaded.source.clone()).collect();
         let built_in = BuiltIn::with(plan.hierarchy.schedulers.iter().map(|scheduler| scheduler.policy));
-        let mut domain = domain(policies.clone(), built_in)?;
+        let (mut domain, engines) = domain(policies, built_in)?;
+        let loaded = Instant::now();
         let overrun = domain.overrun().map_err(failed)?;
         let refused = hls_check::unenforceable_budgets(&plan.hierarchy, overrun);
         if !refused.is_empty() {
@@ -105,13 +110,16 @@ impl<'t> Run<'t> {
         for &(vp, tid) in load.iter().flat_map(ThreadProcess::threads) {
             place(&mut engine, tid, vp)?;
         }
+        let (to_load, to_attach) = (loaded - begun, loaded.elapsed());
+        steps(Step::Attached { load: to_load, attach: to_attach });
         Ok(Run {
+            times: AttachTimes { load: nanos(to_load), attach: nanos(to_attach), detach: Nanos::ZERO },
             registry: RunRegistry::new(listeners, places, console.clone()),
             overrun,
             keeper,
             engine,
             _devices: devices,
-            engines: EngineCache::of(policies, built_in),
+            engines,
             commands,
             load,
             names,
@@ -233,13 +241,17 @@ impl<'t> Run<'t> {
     }
 
     /// Gives the machine back to the system's scheduler; the result of the run.
-    pub fn finish(mut self, end: Nanos) -> Result<RunResult, Error> {
+    pub fn finish(mut self, end: Nanos, steps: &mut dyn FnMut(Step)) -> Result<RunResult, Error> {
         self.alarm.end(&*self.console);
         let engine = &mut self.engine;
         let mut result =
             self.registry.listeners.finish(end, |result| engine.complete(result).map_err(failed))?;
         // A thread without a CPU cannot end.
+        let begun = Instant::now();
         self.keeper.release()?;
+        let detach = begun.elapsed();
+        steps(Step::Detached(detach));
+        result.attach_times = Some(AttachTimes { detach: nanos(detach), ..self.times });
         drop(self.engine);
         self.commands.end();
         if let Some(load) = self.load {
@@ -267,23 +279,39 @@ impl<'t> ChangeableRun<'t> for Run<'t> {
         })
     }
 
+    fn goes_on(&mut self) -> Result<(), EngineError> {
+        match self.engine.is_attached() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(EngineError::Ended),
+            Err(error) => Err(EngineError::Failed(error.to_string())),
+        }
+    }
+
     fn thread_name(&self, tid: u32) -> String {
         identity::name(tid)
     }
 }
 
-/// An empty domain in the kernel, whose current engine has these policies.
-fn domain(policies: Vec<PolicySource>, built_in: BuiltIn) -> Result<Domain, Error> {
-    let mut domain = Domain::new(built_in).map_err(failed)?;
+/// An empty domain in the kernel, whose current engine has these policies, and what is known of its engines.
+fn domain(policies: Vec<PolicySource>, needed: BuiltIn) -> Result<(Domain, EngineCache), Error> {
+    let (object, built_in) = engine_with(needed);
+    let mut domain = Domain::new(&object).map_err(failed)?;
+    let mut engines = EngineCache::of(built_in);
     if !policies.is_empty() {
         let maps = domain.shared_maps().map_err(failed)?;
         let prepared = prepare(policies, built_in, &maps).map_err(|error| match error {
             EngineError::Policy(what) => Error::Input(what),
             other => Error::System(other.to_string()),
         })?;
-        domain.take_over(Some(prepared.next)).map_err(failed)?;
+        let PreparedEngine { policies, built_in, engine } = prepared.next;
+        domain.take_over(Some(engine)).map_err(failed)?;
+        engines.begins_with(policies, built_in);
     }
-    Ok(domain)
+    Ok((domain, engines))
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 fn place(engine: &mut Engine, tid: u32, vp: ObservedVp) -> Result<(), Error> {

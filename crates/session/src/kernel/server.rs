@@ -5,7 +5,7 @@
 //! in the middle of something.
 
 use super::identity::Identity;
-use super::next_engine::{NextEngine, make};
+use super::next_engine::{NextEngine, prepare};
 use super::pages::make_pages;
 use super::run::Run;
 use crate::changes::ChangeableRun;
@@ -15,7 +15,7 @@ use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
     Created, EngineError, HierarchyChange, Layout, Manager, Observed, Pages, PolicyDisabled, PolicySource,
-    Preparation, Promisee, RunningEngine, Socket, Thread, serve,
+    Preparation, Prepared, Promisee, RunningEngine, Socket, Thread, serve,
 };
 use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp};
@@ -125,18 +125,18 @@ struct RemoteRun {
 }
 
 impl RemoteRun {
+    /// The answer of the run's thread. To a question that it does not come to answer, that the run has ended.
     fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&mut Run) -> T + Send + 'static,
+        question: impl FnOnce(&mut Run) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
-        let ended = || EngineError::Failed("the run has ended".into());
         let (to, answer) = mpsc::sync_channel(1);
         let question = move |run: &mut Run| {
             // The client's thread may have gone.
             let _ = to.send(question(run));
         };
-        self.send(Box::new(question)).map_err(|_| ended())?;
-        answer.recv().map_err(|_| ended())
+        self.send(Box::new(question)).map_err(|_| EngineError::Ended)?;
+        answer.recv().unwrap_or(Err(EngineError::Ended))
     }
 
     fn send(&self, question: Question) -> Result<(), SendError<Question>> {
@@ -157,7 +157,7 @@ impl RunningEngine for RemoteRun {
                 Err(EngineError::LeftOut(policy))
             }
             _ => run.carry_out(change),
-        })?
+        })
     }
 
     fn prepare(
@@ -170,13 +170,17 @@ impl RunningEngine for RemoteRun {
             if let Some(ready) = run.engines.at_once(&policies, built_in) {
                 return Ok(Box::new(|| Ok(ready)) as Preparation<NextEngine>);
             }
-            let maps = run.engine.shared_maps().map_err(|error| EngineError::Failed(error.to_string()))?;
-            Ok(Box::new(move || make(policies, built_in, &maps)))
-        })?
+            let maps = run.engine.shared_maps().map_err(|error| EngineError::Failed(error.to_string()));
+            let maps = run.unless_ended(maps)?;
+            Ok(Box::new(move || {
+                let Prepared { next, policies, build, verify } = prepare(policies, built_in, &maps)?;
+                Ok(Prepared { next: Some(next), policies, build, verify })
+            }))
+        })
     }
 
     fn take_over(&mut self, next: NextEngine) -> Result<(), EngineError> {
-        self.ask(move |run| run.take_over(next))?
+        self.ask(move |run| run.take_over(next))
     }
 
     fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled> {
@@ -184,38 +188,30 @@ impl RunningEngine for RemoteRun {
     }
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
-        let messenger = self.ask(|run| run.engine.messenger())?;
-        messenger.map_err(|error| EngineError::Failed(error.to_string()))
+        self.ask(|run| {
+            let messenger = run.engine.messenger().map_err(|error| EngineError::Failed(error.to_string()));
+            run.unless_ended(messenger)
+        })
     }
 
     fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, EngineError> {
-        self.ask(move |run| make_pages(&mut run.engine, scheduler))?
+        self.ask(move |run| {
+            let pages = make_pages(&mut run.engine, scheduler);
+            run.unless_ended(pages)
+        })
     }
 
-    fn thread(&mut self, tid: u32) -> Option<Thread> {
-        let look = move |run: &mut Run| {
-            // A thread that has just come may be in records that the run has not taken yet.
-            run.thread(tid).or_else(|| {
-                run.process_until_now();
-                while run.engine.is_behind() && run.thread(tid).is_none() {
-                    run.process_until_now();
-                }
-                run.thread(tid)
-            })
-        };
-        self.ask(look).ok()?.and_then(identified)
+    fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError> {
+        self.ask(move |run| run.thread(tid))?.map_or(Ok(None), identified)
     }
 
-    fn lives(&mut self, thread: ThreadKey) -> bool {
-        self.ask(move |run| run.lives(thread)).unwrap_or(false)
+    fn lives(&mut self, thread: ThreadKey) -> Result<bool, EngineError> {
+        self.ask(move |run| run.lives(thread))
     }
 
-    fn threads(&mut self) -> Vec<Thread> {
-        let known = self.ask(|run| {
-            let tids = run.engine.tids().into_iter();
-            tids.filter_map(|tid| run.thread(tid)).collect::<Vec<_>>()
-        });
-        known.unwrap_or_default().into_iter().filter_map(identified).collect()
+    fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
+        let threads = self.ask(|run| run.threads())?;
+        threads.into_iter().filter_map(|thread| identified(thread).transpose()).collect()
     }
 
     /// Not waited for: questions are answered in their order.
@@ -225,27 +221,81 @@ impl RunningEngine for RemoteRun {
         let _ = self.send(Box::new(move |run| run.promise(to, promise)));
     }
 
-    fn observed(&mut self, vps: &[CoreVp]) -> Vec<Observed> {
+    fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {
         let vps = vps.to_vec();
-        self.ask(move |run| run.observed(&vps)).unwrap_or_default()
+        self.ask(move |run| run.observed(&vps))
     }
 
-    fn decided(&mut self, scheduler: CoreScheduler) -> Option<Decided> {
-        self.ask(move |run| run.engine.view().decided(scheduler)).ok()?
+    fn decided(&mut self, scheduler: CoreScheduler) -> Result<Option<Decided>, EngineError> {
+        self.ask(move |run| Ok(run.engine.view().decided(scheduler)))
     }
 
-    fn stolen(&mut self) -> Nanos {
-        self.ask(|run| run.engine.stolen()).unwrap_or_default()
+    fn stolen(&mut self) -> Result<Nanos, EngineError> {
+        self.ask(|run| Ok(run.engine.stolen()))
     }
 
-    fn longest_hold_and_wait(&mut self) -> Option<(Nanos, Nanos)> {
-        self.ask(|run| run.engine.longest_hold_and_wait()).ok()
+    fn longest_hold_and_wait(&mut self) -> Result<Option<(Nanos, Nanos)>, EngineError> {
+        self.ask(|run| Ok(Some(run.engine.longest_hold_and_wait())))
     }
 }
 
 /// A thread with what the system says of it, unless it has ended. The socket's threads ask for that, so that the run
 /// need not wait for it.
-fn identified(thread: Thread) -> Option<Thread> {
-    let Identity { pid, comm, uid } = Identity::of(thread.key.tid)?;
-    Some(Thread { pid, comm, uid, ..thread })
+fn identified(thread: Thread) -> Result<Option<Thread>, EngineError> {
+    let identity = Identity::of(thread.key.tid)?;
+    Ok(identity.map(|Identity { pid, comm, uid }| Thread { pid, comm, uid, ..thread }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::iter;
+
+    /// A run that nobody carries out, and its end of the questions.
+    fn remote() -> (RemoteRun, Receiver<Question>) {
+        let (to, questions) = mpsc::channel();
+        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).unwrap());
+        let (machine, disabled_policies) = (Guarantee::Null, DisabledPolicies::default());
+        (RemoteRun { to, bell, machine, disabled_policies }, questions)
+    }
+
+    /// What comes of each question.
+    fn outcomes(run: &mut RemoteRun) -> Vec<Result<(), EngineError>> {
+        let (scheduler, vp) = (CoreScheduler(1), CoreVp(1));
+        let key = ThreadKey { tid: 1, vp, generation: 1 };
+        vec![
+            run.change(HierarchyChange::DestroyScheduler { scheduler }).map(drop),
+            run.prepare(Vec::new(), None).map(drop),
+            run.take_over(None),
+            run.messenger().map(drop),
+            run.make_pages(scheduler).map(drop),
+            run.thread(1).map(drop),
+            run.lives(key).map(drop),
+            run.threads().map(drop),
+            run.observed(&[vp]).map(drop),
+            run.decided(scheduler).map(drop),
+            run.stolen().map(drop),
+            run.longest_hold_and_wait().map(drop),
+        ]
+    }
+
+    /// The run ends while a question waits, as at Ctrl-C, or has ended before it is asked.
+    #[test]
+    fn a_question_that_is_not_answered_is_answered_by_the_end() {
+        for is_before in [true, false] {
+            let (mut run, questions) = remote();
+            let gone = if is_before {
+                drop(questions);
+                None
+            } else {
+                Some(questions)
+            };
+            let dropping = gone.map(|questions| thread::spawn(move || questions.iter().for_each(drop)));
+            let outcomes = outcomes(&mut run);
+            let ended: Vec<_> = iter::repeat_n(Err(EngineError::Ended), outcomes.len()).collect();
+            assert_eq!(outcomes, ended);
+            drop(run);
+            dropping.into_iter().for_each(|thread| thread.join().unwrap());
+        }
+    }
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Requests while the hierarchy runs: granted, or refused with the reason and nothing changed; what they promise is
-# watched, and reported. Two CPUs. Whether promises are kept is tested where time is exact, in exact/.
+# watched, and reported. Two CPUs. Whether promises are kept is tested on one CPU.
 . /usr/kernel/lib.sh
 
 # refuses CODE REASON REQUEST...: the request must end with that exit code and reason, and change nothing.
@@ -31,22 +31,24 @@ one_broke() {
 }
 
 # A process reserves half a CPU for itself, and this shell a third for another process.
-start /usr/kernel/ctl.kdl --slack 50ms
+# CPUs that take turns are late by up to 100 ms, each time: what is looked for below is more.
+start /usr/kernel/ctl.kdl --slack 200ms
 answers
-hogs 4
+hogs 2
 sh -c 'hls ctl reserve $$ "RESBH 50ms 100ms" >/dev/null && while :; do :; done' &
 own=$! other=${hogs##* }
 member=$(echo $hogs | cut -d' ' -f1)
 asks reserve "$other" "RESBH 100ms 300ms"
 grep -qx "thread $other is below .RES., which promises it RESBH 100ms 300ms" /tmp/granted || fail "$(cat /tmp/granted)"
 within 50 sh -c "hls ctl status | grep -q ' ($own) .*RESBH 50ms 100ms'" || fail "no reservation for oneself"
-sleep 1
 for thread in $own $other; do
-	[ "$(of "$thread" promised_ns)" -gt 50000000 ] || fail "thread $thread was owed nothing in a second"
-	[ "$(of "$thread" ran_ns)" -gt 50000000 ] || fail "thread $thread had nothing in a second"
+	within 10 has_got "$thread" promised_ns 50 || fail "thread $thread is owed nothing"
+	within 10 has_got "$thread" ran_ns 50 || fail "thread $thread has nothing"
 done
 
-# Requests that cannot be granted, and a request by a user who may make none.
+# Requests that cannot be granted, and a request by a user who may make none. The threads are stopped meanwhile: beside
+# them each request takes three times as long.
+kill -STOP $own $hogs
 refuses 1 "needs" reserve "$member" "RESBH 100ms 100ms"
 refuses 2 "at most the period" reserve "$member" "RESBH 150ms 100ms"
 refuses 2 "thread 4000000" reserve 4000000 "RESBH 1ms 20ms"
@@ -56,6 +58,7 @@ refuses 2 "the scheduler of hls itself" destroy hls
 refuses 2 "the default" destroy rest
 as_nobody "hls ctl reserve $own 'RESBH 1ms 100ms'" 2>/tmp/said2 && fail "nobody may do anything"
 grep -q "of user" /tmp/said2 || fail "nobody is not told why"
+kill -CONT $own $hogs
 
 # A thread moves to and fro, each time with another promise, or none.
 for _ in 1 2 3; do

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Schedulers that are processes: promoted by `hls ctl`, by a program and by the hierarchy file; threads that are granted
 # and revoked; agents that are killed and replaced; users without rights. Two CPUs.
+# Engine: user-level
 . /usr/kernel/lib.sh
 
 # decides NAME: whether a decision of the scheduler's process was followed.
@@ -9,13 +10,16 @@ decides() { hls ctl status | grep -q "^$1 has followed [1-9]"; }
 # goes NAME: the scheduler must go, though nobody asks for that.
 goes() { within 50 has_no "$1" || fail "$1 stays: $(hls ctl status)"; }
 
-# has_more FIRST SECOND: in a second the first thread must have had nearly all that the two have had.
+# has_more FIRST SECOND: until the first thread has had 300 ms the second must have had next to nothing.
 has_more() {
 	before1=$(ran "$1") before2=$(ran "$2")
-	sleep 1
+	within 100 has_had "$1" $((before1 + 300)) || fail "$1 had $(($(ran "$1") - before1)) ms"
 	had1=$(($(ran "$1") - before1)) had2=$(($(ran "$2") - before2))
-	[ "$had1" -gt 100 ] && [ "$had2" -lt $((had1 / 10)) ] || fail "$1 had $had1 ms and $2 had $had2 ms"
+	[ "$had2" -lt $((had1 / 10)) ] || fail "$1 had $had1 ms and $2 had $had2 ms"
 }
+
+# has_had THREAD MS: whether the thread has had so much CPU time.
+has_had() { [ "$(ran "$1")" -ge "$2" ]; }
 
 refuses() {
 	reason=$1

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Attach and detach, in every way in which a run may end; a second run, and one that is not root's, are refused.
 . /usr/kernel/lib.sh
+. /usr/kernel/policies.sh
 
 enabled() { cat /sys/kernel/sched_ext/enable_seq; }
 
@@ -18,10 +19,12 @@ hogs_get_on 1
 echo D >/proc/sysrq-trigger
 hogs_get_on 1
 
-# A second run is refused, and the first goes on.
+# A second run is refused, and the first goes on. The hog is stopped meanwhile: beside it a load takes twice as long.
+kill -STOP $hogs
 hls run /usr/kernel/half.kdl --engine kernel >/dev/null 2>/tmp/said2
 [ $? = 3 ] || fail "a second hls did not exit with 3"
 grep -q "another scheduler" /tmp/said2 || fail "a second hls does not say why"
+kill -CONT $hogs
 hogs_get_on 1
 stop
 [ "$(enabled)" = $((before + 1)) ] || fail "sched_ext was enabled $(enabled) times, expected one more than $before"
@@ -33,20 +36,27 @@ as_nobody 'hls run /usr/kernel/half.kdl --engine kernel' >/dev/null 2>/tmp/said2
 [ $? = 3 ] || fail "an hls of nobody did not exit with 3"
 grep -q "it takes root" /tmp/said2 || fail "an hls of nobody does not say why"
 
+# has_come_to MOMENT: whether the run has loaded so many programs, or the hierarchy is attached.
+has_come_to() {
+	is enabled && return
+	[ "$1" = attached ] && return 1
+	run=$(cut -d' ' -f1 "/proc/$hls/task/$hls/children") && [ "$(has_loaded "$run")" -ge "$1" ]
+}
+
 # When hls is killed, at any moment, sched_ext is disabled again.
 for moment in $KILLS; do
 	hls run /usr/kernel/half.kdl --engine kernel >/dev/null 2>/tmp/said &
 	hls=$!
-	usleep "${moment}000"
+	within 3000 has_come_to "$moment" || fail "the run does not come to $moment"
 	kill -9 "$hls"
 	wait "$hls" 2>/dev/null
-	within 50 is disabled || fail "killed after $moment ms: sched_ext is $(cat /sys/kernel/sched_ext/state)"
+	within 50 is disabled || fail "killed at $moment: sched_ext is $(cat /sys/kernel/sched_ext/state)"
 done
 
 # A run that is asked to end while it begins ends when it has begun, with its report.
 hls run /usr/kernel/half.kdl --engine kernel >/tmp/report 2>/tmp/said &
 hls=$!
-usleep 500000
+within 3000 has_come_to 1 || fail "the run loads nothing"
 kill -INT "$hls"
 wait "$hls"
 status=$?
@@ -90,7 +100,7 @@ grep -q "the kernel has taken its threads back: .*sysrq" /tmp/said || fail "hls 
 hogs_get_on 1
 end_hogs
 
-# Attach and detach many times. Time on this machine is not exact, so that a run may say that a promise was broken.
+# Attach and detach many times. With two CPUs that take turns a run may say that a promise was broken.
 for _ in $(seq "$CYCLES"); do
 	hls run /usr/kernel/half.kdl --engine kernel --for 100ms >/dev/null 2>/tmp/said
 	status=$?

@@ -3,6 +3,7 @@
 # threads granted and revoked, agents killed, schedulers demoted, all in any order, while a CPU goes and comes back. The
 # kernel does not eject the engine, killed processes end, every thread is in the hierarchy and gets on, nothing stays
 # behind, and all invariants hold whenever they are looked at.
+# Engine: user-level
 . /usr/kernel/lib.sh
 
 # storm NAME PARENT PARAMETER VALUE...: a user's agents of all kinds, which promote the scheduler one after the other.

@@ -2,7 +2,7 @@
 # The processes of a load are killed, at every step: the client, the process that has the engine verified (the worker),
 # and hls run. No thread is lost, nothing is left behind in the kernel, and the next load works. Also two loads at once,
 # and unloading a policy that is used.
-# Together: asked_times.c names_none.c
+# Engine: asked_times.c names_none.c
 . /usr/kernel/lib.sh
 . /usr/kernel/policies.sh
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Agents that do as they should, and agents that do not, on CPUs that run at once: beside each of them a thread has what
-# it was promised, as far as that can be told where the host gives these CPUs its own by turns.
+# it was promised, which is told and not judged, for the host gives these CPUs its own by turns; the threads go on.
+# Engine: user-level
 . /usr/kernel/lib.sh
 . /usr/kernel/agents.sh
 

@@ -2,6 +2,7 @@
 # hls is killed in the midst of requests that promote a scheduler, grant it a thread, revoke that and demote the
 # scheduler: at as many instants of such a cycle as INSTANTS says, by turns the process that keeps the run and the run
 # itself. Whatever was half done, nothing of it stays behind, and another run begins as the first did. Two CPUs.
+# Engine: user-level
 . /usr/kernel/lib.sh
 
 # begin: the hierarchy runs. The hog stands still meanwhile: hls needs the CPU.

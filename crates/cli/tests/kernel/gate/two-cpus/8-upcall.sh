@@ -1,6 +1,7 @@
 #!/bin/sh
 # Threads that wait for events of the kernel, for an eventfd, a timerfd and a socket of AF_XDP: whether they run at once
 # is decided by urgencies, without an agent; what comes while they do not is pending. Two CPUs.
+# Engine: user-level
 . /usr/kernel/lib.sh
 
 ip link set lo up 2>/dev/null || ifconfig lo up || fail "the loopback device"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Agents that do as they should, and agents that do not: in each case a thread has what it was promised beside them, and
 # the threads of their schedulers go on; so too where that scheduler is below others, whose policies are processes and
-# decide for the one below. One CPU, whose time is exact.
+# decide for the one below: $DEPTHS says how deep. One CPU, whose time is exact.
+# Engine: user-level
 . /usr/kernel/lib.sh
 . /usr/kernel/agents.sh
 
@@ -14,25 +15,25 @@ answers
 named_hogs neighbour other
 neighbour=$(echo $hogs | cut -d" " -f1)
 within 50 is_at "$neighbour" RES || fail "the neighbour is below $(of "$neighbour" scheduler)"
-depth=1
-for kind in none loop storm unmap crash stop exec; do
-	beside $kind 796 2 3
-done
-# These decide for the least slot, and the garbage may hold whom it likes.
-beside good 796 1
-beside takeover 796 1
-beside traced 796 1
-beside garbage 796
-beside fork 796
-# Threads that are killed have a twentieth of the CPU, and a burst. To look often costs hls records, as they do.
-window=100
-beside kills 755 2 3
-window=20
-for depth in 2 4 8; do
+for depth in $DEPTHS; do
 	for kind in none loop storm; do
 		beside $kind 796 2 3
 	done
+	# The garbage may hold whom it likes.
 	beside garbage 796
+	[ "$depth" = 1 ] || continue
+	for kind in unmap crash stop exec; do
+		beside $kind 796 2 3
+	done
+	# These decide for the least slot.
+	beside good 796 1
+	beside takeover 796 1
+	beside traced 796 1
+	beside fork 796
+	# Threads that are killed have a twentieth of the CPU, and a burst. To look often costs hls records, as they do.
+	window=100
+	beside kills 755 2 3
+	window=20
 done
 end_hogs
 none_is_lost

@@ -19,16 +19,13 @@ expected() {
 # Prints the CPU time that each thread of the crowd has had, in ns.
 crowd_had() { while read -r tid; do echo "$tid $(cut -d' ' -f1 "/proc/$crowd/task/$tid/schedstat")"; done </tmp/crowd; }
 
-# crowd_gets_on TENTHS: all threads of the crowd must get CPU time within so many tenths of a second.
+# crowd_gets_on ROUNDS: all threads of the crowd must get CPU time within so many rounds.
 crowd_gets_on() {
 	crowd_had >/tmp/had
-	tenths=$1
-	while crowd_had | cmp -s - /tmp/had || crowd_had | paste -d' ' - /tmp/had | grep -q '^\([0-9]* [0-9]*\) \1$'; do
-		tenths=$((tenths - 1))
-		[ "$tenths" -gt 0 ] || fail "$policy: one of the crowd stands still: $(crowd_had | paste -d' ' - /tmp/had)"
-		sleep 0.1
-	done
+	within "$1" all_of_crowd_have_more || fail "$policy: one of the crowd stands still: $(crowd_had | paste -d' ' - /tmp/had)"
 }
+
+all_of_crowd_have_more() { crowd_had | paste -d' ' - /tmp/had | awk '$2 <= $4 { exit 1 }'; }
 
 # Round robin must be in the place of the policy, and hls run, hls policies and hls ctl status must say so.
 policy_is_disabled() {

@@ -1,0 +1,54 @@
+//! Whether sched_ext has a scheduler, as `/sys/kernel/sched_ext/state` says. Relies on the kernel to say there that it
+//! is taking threads back before it takes the first one.
+
+use crate::Error;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+const PATH: &str = "/sys/kernel/sched_ext/state";
+/// The state is a word.
+const LONGEST: usize = 64;
+
+/// The state of sched_ext. Opened once, so that it can be read when this process has no descriptor to spare.
+pub struct State(File);
+
+impl State {
+    pub fn open() -> Result<State, Error> {
+        File::open(PATH).map(State).map_err(unreadable)
+    }
+
+    /// Whether some scheduler schedules the machine, and no thread has been taken back from it.
+    pub fn is_enabled(&self) -> Result<bool, Error> {
+        let mut bytes = [0; LONGEST];
+        // From the first byte on the kernel writes the state anew.
+        let length = self.0.read_at(&mut bytes, 0).map_err(unreadable)?;
+        Ok(bytes[..length].trim_ascii() == b"enabled")
+    }
+}
+
+fn unreadable(error: io::Error) -> Error {
+    Error::Failed(format!("{PATH} cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn the_state_is_that_of_the_moment() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        let write = |state: &str| fs::write(&path, state).unwrap();
+        write("enabled\n");
+        let state = State(File::open(&path).unwrap());
+        assert!(state.is_enabled().unwrap());
+        for other in ["disabling\n", "disabled\n", "enabling\n", ""] {
+            write(other);
+            assert!(!state.is_enabled().unwrap(), "{other}");
+        }
+        write("enabled\n");
+        assert!(state.is_enabled().unwrap());
+    }
+}

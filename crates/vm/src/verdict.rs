@@ -1,0 +1,156 @@
+//! The verdict that a run allows: the guest held, it failed, or its machine could not work, which says nothing about
+//! what was tested.
+//!
+//! Does no IO. What comes first in the kernel's log counts: a clock that deviated before anything failed may have made
+//! it fail, one that deviated afterwards has not.
+
+use crate::emulator::FAILED;
+use crate::{CutShort, Error, Outcome};
+
+/// What a run says about that which was tested.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The guest ran to its end, every script exited with 0, and the kernel did not complain.
+    Held,
+    /// Something that was tested failed: what.
+    Failed(String),
+    /// The machine could not work, so that neither can be said: why.
+    NoVerdict(String),
+}
+
+/// What the kernel says when its clock is not to be relied on: another clock goes at another rate, or the kernel could
+/// not find out how fast the processor counts.
+const CLOCK: [&str; 4] = [
+    "as unstable because the skew is too large",
+    "Marking TSC unstable",
+    "calibration failed",
+    "calibration deviates",
+];
+
+impl Outcome {
+    /// The verdict of the run.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        if let Some(fault) = &self.ended_by_emulator {
+            return Verdict::NoVerdict(format!("the emulator failed each time: {fault}"));
+        }
+        if let Some(line) = clock_fault(&self.kernel_log, &self.problems) {
+            return Verdict::NoVerdict(format!("the guest's clock deviates: {line}"));
+        }
+        let failed = self.scripts.iter().find(|script| script.status.is_some_and(|status| status != 0));
+        match (self.problems.first(), failed, self.cut_short) {
+            (Some(problem), ..) => Verdict::Failed(format!("the kernel complained: {problem}")),
+            (None, Some(script), _) => {
+                let status = script.status.unwrap_or_default();
+                Verdict::Failed(format!("{} exited with {status}", script.name))
+            }
+            (None, None, Some(limit @ CutShort::Limit(_))) => Verdict::NoVerdict(limit.to_string()),
+            (None, None, Some(CutShort::Down)) => Verdict::Failed(CutShort::Down.to_string()),
+            (None, None, None) => Verdict::Held,
+        }
+    }
+}
+
+impl Error {
+    /// The verdict where a run has no outcome: that a script or file for the guest is wrong is a failure.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        match self {
+            Error::Input(_) => Verdict::Failed(self.to_string()),
+            Error::Unavailable(_) | Error::Failed(_) => Verdict::NoVerdict(self.to_string()),
+        }
+    }
+}
+
+/// The line in which the kernel says that its clock deviates, unless something had failed before.
+fn clock_fault<'a>(kernel_log: &'a str, problems: &[String]) -> Option<&'a str> {
+    let is_failure = |line: &str| {
+        FAILED.iter().any(|failure| line.contains(failure)) || problems.iter().any(|problem| problem == line)
+    };
+    let is_of_clock = |line: &str| CLOCK.iter().any(|words| line.contains(words));
+    kernel_log.lines().find(|line| is_of_clock(line) || is_failure(line)).filter(|line| is_of_clock(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ScriptOutcome, outcome};
+    use std::fs;
+    use std::time::Duration;
+
+    /// A run whose kernel printed this console, with one script of this status.
+    fn run(console: &str, status: Option<u8>, cut_short: Option<CutShort>) -> Outcome {
+        let path = format!("{}/tests/console/{console}.log", env!("CARGO_MANIFEST_DIR"));
+        let kernel_log = fs::read_to_string(path).unwrap();
+        let (output, guest, wall) = (String::new(), None, Duration::ZERO);
+        Outcome {
+            scripts: vec![ScriptOutcome { name: "a.sh".into(), output, status, guest, wall }],
+            problems: outcome::problems(&kernel_log),
+            kernel_log,
+            cut_short,
+            emulator_faults: vec![],
+            ended_by_emulator: None,
+            wall,
+        }
+    }
+
+    const LIMIT: Option<CutShort> = Some(CutShort::Limit(Duration::from_secs(9)));
+
+    fn failed(verdict: &Verdict) -> bool {
+        matches!(verdict, Verdict::Failed(_))
+    }
+
+    fn is_none(verdict: &Verdict) -> bool {
+        matches!(verdict, Verdict::NoVerdict(_))
+    }
+
+    #[test]
+    fn what_ran_to_its_end_held_or_failed() {
+        assert_eq!(run("quiet", Some(0), None).verdict(), Verdict::Held);
+        assert_eq!(run("quiet", Some(7), None).verdict(), Verdict::Failed("a.sh exited with 7".into()));
+        for console in ["ours/ejection", "ours/lost-thread"] {
+            assert!(failed(&run(console, Some(1), None).verdict()), "{console}");
+        }
+        let complaint = run("ours/warning", Some(0), None).verdict();
+        assert!(matches!(&complaint, Verdict::Failed(why) if why.contains("WARNING: ")), "{complaint:?}");
+    }
+
+    #[test]
+    fn a_limit_is_no_verdict_unless_something_had_failed() {
+        assert!(is_none(&run("quiet", None, LIMIT).verdict()));
+        assert!(failed(&run("quiet", Some(1), LIMIT).verdict()));
+        assert!(failed(&run("ours/warning", None, LIMIT).verdict()));
+    }
+
+    #[test]
+    fn a_guest_that_goes_down_by_itself_failed() {
+        assert!(failed(&run("quiet", None, Some(CutShort::Down)).verdict()));
+    }
+
+    #[test]
+    fn a_fault_of_the_emulator_that_stays_is_no_verdict() {
+        let run = run("emulator/boot", None, Some(CutShort::Down));
+        assert!(failed(&run.verdict()));
+        let ended_by_emulator = crate::emulator::fault(&run.kernel_log);
+        assert!(is_none(&Outcome { ended_by_emulator, ..run }.verdict()));
+    }
+
+    #[test]
+    fn a_clock_that_deviates_is_no_verdict_whatever_came_of_it() {
+        for console in ["clock/skew", "clock/calibration"] {
+            for status in [Some(0), Some(1)] {
+                let verdict = run(console, status, None).verdict();
+                assert!(is_none(&verdict), "{console}: {verdict:?}");
+            }
+        }
+        let verdict = run("clock/after-a-failure", Some(1), None).verdict();
+        assert!(failed(&verdict), "{verdict:?}");
+    }
+
+    #[test]
+    fn a_machine_that_cannot_work_is_no_verdict_and_a_wrong_file_is_a_failure() {
+        assert!(is_none(&Error::Unavailable("QEMU is missing".into()).verdict()));
+        assert!(is_none(&Error::Failed("QEMU failed: killed".into()).verdict()));
+        assert!(failed(&Error::Input("no such file".into()).verdict()));
+    }
+}
