@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bless bench vm tables cost storm small-worlds policies fuzz map clean lint licences core
+.PHONY: help run test check bless bench vm tables cost night storm small-worlds policies fuzz map clean lint licences core
 .PHONY: setup-run setup-check setup-test setup-bench setup-vm setup-cost setup-tables setup-storm setup-fuzz
 
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
@@ -54,9 +54,11 @@ tables: setup-tables ## run the experiments that are for a real kernel, with the
 	cargo build --locked --release -p hls-cli -p hls-experiments
 	$(target)/release/hls-experiments --engine kernel --hls $(target)/release/hls
 
-storm: setup-storm ## test the kernel engine for long in the test machine; two hours, less with STORMS="gallery loaders"
-	cargo test --locked -p hls-vm -p hls-cli --test vm --test kernel -- --include-ignored --nocapture \
-		$(if $(STORMS),long_storms)
+night: setup-storm ## the tests in the kernel that are for the night: CPUs that run at once, storms, other kernels; hours
+	scripts/kernel-tests --ignored night
+
+storm: setup-storm ## the tests in the kernel that take an hour each; STORMS="churn ctl" for these scripts alone
+	scripts/kernel-tests --ignored storm
 
 policies: setup-run ## for each policy, hold its promises in thousands of random hierarchies; ten minutes
 	cargo test --locked --release -p hls-sim --test all -- --ignored --nocapture the_promises_of_every_policy
