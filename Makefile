@@ -55,6 +55,7 @@ tables: setup-tables ## run the experiments that are for a real kernel, with the
 	$(target)/release/hls-experiments --engine kernel --hls $(target)/release/hls
 
 night: setup-storm ## the tests in the kernel that are for the night: CPUs that run at once, storms, other kernels; hours
+	cargo test --locked -p hls-vm --test vm -- --ignored
 	scripts/kernel-tests --ignored night
 
 storm: setup-storm ## the tests in the kernel that take an hour each; STORMS="churn ctl" for these scripts alone

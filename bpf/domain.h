@@ -46,7 +46,7 @@ struct engine_thread {
 	u32 generation;
 	u32 changes;      /* enum thread_change: what user space has not looked at */
 	u32 weights_seen; /* how many `weights_changed` its share takes into account */
-	/* Its process is killed; whether it is in a CPU's list of `dying`, and who is the next there; enum errand. */
+	/* Its process is killed; whether it is in a CPU's list of `dying`, and the next VP there; enum errand. */
 	u32 is_dying : 1, is_listed : 1, next_dying : VP_NUMBER_BITS, errands : 3;
 	u64 queued_at_ns; /* since when it is runnable, and in none of the kernel's queues; 0: it is not */
 	u64 may_post_at;  /* how far its messages use up its rate: may be ahead of the time by a burst */

@@ -22,7 +22,7 @@ enum errand {
 	ERRAND_BIND = 4,  /* the thread has another affinity */
 };
 
-/* So many errands are done in a row; then other work comes first. */
+/* The most errands that are done in a row; then other work comes first. */
 #define ERRANDS_IN_A_ROW 16
 
 /* Leaves an errand about the thread of v to this CPU's timer, behind all others. To be called under the lock. */

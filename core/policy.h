@@ -110,7 +110,7 @@ static __always_inline bool hls_in_range(u64 value, u64 least, u64 greatest)
  *   QUESTION(number, hook, need, about, parameters, arguments, type, value)   the policy answers
  *
  * `need`: a policy may lack an OPTIONAL hook, and a SMALL one, which needs little of the BPF stack in every policy. A
- * LONG one is like a SMALL one, but all policies together have much code for it: engines of few do without the rest.
+ * LONG one is like a SMALL one, but all policies together have much code for it, so that it is not inlined.
  * `about` is the VP or the CPU that a call is about. `type` is what policy_HOOK() returns; a QUESTION's `value` is the
  * answer where the policy lacks the hook, an EVENT's is returned always. The numbers are part of the tape format, and
  * are never used again for another hook.

@@ -112,7 +112,7 @@ fn two_exact_runs_are_the_same_to_the_byte() {
 }
 
 #[test]
-#[ignore = "needs another kernel: make storm"]
+#[ignore = "needs another kernel: make night"]
 fn a_real_time_kernel_boots_beside_the_other_one() {
     let Some(other) = vm() else { return };
     if Vm::open_or_skip(&cache(), Flavour::Rt).unwrap().is_none() {

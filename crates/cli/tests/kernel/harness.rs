@@ -117,7 +117,7 @@ fn times(scripts: &[(String, ScriptOutcome)]) -> String {
     heading.to_owned() + &scripts.iter().map(line).collect::<String>()
 }
 
-/// Writes at once, past all who would keep it until the end.
+/// Writes to standard error at once, past whatever would keep the text until the end.
 pub fn say(text: &str) {
     io::stderr().write_all(text.as_bytes()).unwrap();
 }
