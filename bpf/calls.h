@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What user space calls: root, calls of the core and checks of its invariants; any thread that has the program hls_post,
- * messages to its scheduler. Needs the map `arena`.
+ * What user space calls: root, calls of the core and checks of its invariants; any thread that has the program
+ * hls_post, messages to its scheduler. Needs the map `arena`.
  */
 #ifndef HLS_BPF_CALLS_H
 #define HLS_BPF_CALLS_H

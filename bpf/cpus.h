@@ -51,8 +51,8 @@ static __always_inline s64 change_cpu(u32 cpu, bool is_back, u64 now)
 
 /*
  * Tells the core of one of the CPUs that were noted: of those that are back first, since the last CPU cannot go. A CPU
- * that is back decides at once: it may have a thread by now that is granted none (hls_running). Returns whether the lock
- * could be had.
+ * that is back decides at once: it may have a thread by now that is granted none (hls_running). Returns whether the
+ * lock could be had.
  */
 HLS_GLOBAL_FUNC bool change_noted_cpu(void)
 {
@@ -141,8 +141,8 @@ static __always_inline u64 leaving_cpus(void)
 }
 
 /*
- * Looks for CPUs that are about to go, and of which the kernel has not told yet. Under the lock: so a CPU that comes back
- * meanwhile is noted later.
+ * Looks for CPUs that are about to go, and of which the kernel has not told yet. Under the lock: so a CPU that comes
+ * back meanwhile is noted later.
  */
 HLS_GLOBAL_FUNC u32 look_for_leaving(void)
 {

@@ -118,7 +118,7 @@ enum ask {
 	ASK_TIMERS,  /* that timers call the functions of this engine */
 };
 
-/* A thread's message to its scheduler, from its policy's list, and the policy's answer; or what else user space asks. */
+/* A thread's message to its scheduler, from its policy's list, and the answer; or what else user space asks. */
 struct message {
 	u32 number;
 	u32 what; /* enum ask; hls_post() sets it */

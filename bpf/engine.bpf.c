@@ -435,8 +435,9 @@ int engine_quiescent(u64 *ctx)
 }
 
 /*
- * A thread joins our class, for the first time or again. Where it has a CPU already, that CPU decides at once: kicks that
- * came while the thread was of another class were dropped, and hls_running() is called on this CPU, not on that one.
+ * A thread joins our class, for the first time or again. Where it has a CPU already, that CPU decides at once: kicks
+ * that came while the thread was of another class were dropped, and hls_running() is called on this CPU, not on that
+ * one.
  */
 SEC("struct_ops/hls_enable")
 int hls_enable(u64 *ctx)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Errands: what an operation leaves to this CPU's timer, which goes off as soon as interrupts are on. So operations that
- * are seldom called, of which the kernel has many, do without the core, and the verifier does not walk through the core
- * for each of them. An errand is about a thread; whoever does it looks at the state of that moment. A VP is not given
- * back while there is an errand about it, so that an errand never meets another thread.
+ * Errands: what an operation leaves to this CPU's timer, which goes off as soon as interrupts are on. So operations
+ * that are seldom called, of which the kernel has many, do without the core, and the verifier does not walk through the
+ * core for each of them. An errand is about a thread; whoever does it looks at the state of that moment. A VP is not
+ * given back while there is an errand about it, so that an errand never meets another thread.
  *
  * A timer may fail to be started, and without timers a CPU's pulses end with the CPU. So the timer that looks for
  * starved threads does what is left, once a second.
@@ -60,9 +60,9 @@ HLS_GLOBAL_FUNC u32 change_affinity(u32 v)
 }
 
 /*
- * The thread of v leaves our class: it gives up its CPU, or its wait for one. Until that is done it has no affinity here.
- * If it is back before, enqueue() gives it one, and has it begin anew (follow_affinity): then nothing is left to do.
- * Under the lock, since a call of the core may have a VP wait for a moment.
+ * The thread of v leaves our class: it gives up its CPU, or its wait for one. Until that is done it has no affinity
+ * here. If it is back before, enqueue() gives it one, and has it begin anew (follow_affinity): then nothing is left to
+ * do. Under the lock, since a call of the core may have a VP wait for a moment.
  */
 HLS_GLOBAL_FUNC u32 leave_class(u32 v)
 {

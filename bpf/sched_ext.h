@@ -184,8 +184,8 @@ void bpf_local_irq_save(unsigned long *flags) __ksym;
 void bpf_local_irq_restore(unsigned long *flags) __ksym;
 extern const struct rq runqueues __ksym;
 /*
- * Two functions that are never called: what counts is their addresses. They are looked up in the kernel's BTF. The list of
- * the kernel's addresses, where data is looked up, may be hidden (kernel.kptr_restrict), and takes long to read.
+ * Two functions that are never called: what counts is their addresses. They are looked up in the kernel's BTF. The list
+ * of the kernel's addresses, where data is looked up, may be hidden (kernel.kptr_restrict), and takes long to read.
  */
 void balance_push(
     struct rq *rq) __ksym __weak;         /* a run queue calls it while the kernel pushes all threads off its CPU */

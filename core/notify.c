@@ -287,8 +287,8 @@ static __always_inline void compete(hls_t *h, u32 u, u32 v)
 /*
  * Requests, level by level from v on, the up of each scheduler, as long as the scheduler has one up (is `single`) and
  * that is WAITING. `child` is the VP below v that was requested before, 0: v is a thread's. Returns the VP whose
- * scheduler has more to choose from, where request_any() has to go on; 0: all is done. inline_hooks: calls request hooks
- * by policy_request_inline(), for the path of a wake-up.
+ * scheduler has more to choose from, where request_any() has to go on; 0: all is done. inline_hooks: calls request
+ * hooks by policy_request_inline(), for the path of a wake-up.
  */
 static __always_inline u32 request_single(hls_t *h, u32 v, u32 child, bool inline_hooks)
 {
@@ -335,8 +335,8 @@ HLS_GLOBAL_FUNC u32 request_above(hls_t *h __arg_arena, u32 child)
 }
 
 /*
- * request_single() of a thread's VP v, in the path of a wake-up. What is above the thread's scheduler is out of line: so
- * what the caller does has more of the stack, and the BPF verifier less to follow.
+ * request_single() of a thread's VP v, in the path of a wake-up. What is above the thread's scheduler is out of line:
+ * so what the caller does has more of the stack, and the BPF verifier less to follow.
  */
 static __always_inline u32 request_fast(hls_t *h, u32 v)
 {

@@ -32,8 +32,8 @@ static __always_inline bool tree_before(const tree_node_t *a, const tree_node_t 
 }
 
 /*
- * Here comparisons make no branches: the BPF verifier would follow each one, with each value that follows from it, through
- * all rounds of the loops below.
+ * Here comparisons make no branches: the BPF verifier would follow each one, with each value that follows from it,
+ * through all rounds of the loops below.
  */
 
 /* 1 if a is less than b, else 0. In a register: the compiler would make a comparison of it. */

@@ -3,12 +3,10 @@
 //!
 //! Relies on the engine of the tests to know nobody any more from a given question on.
 
-mod support;
-
+use super::support::{ALICE, ALICES, BOBS, Native, manager, texts, with_server};
 use hls_control::{Client, ClientError, Manager, Peer, Texts, answer};
 use serde_json::{Value, json};
 use std::sync::Mutex;
-use support::{ALICE, ALICES, BOBS, Native, manager, texts, with_server};
 
 const ROOT: Peer = Peer::ROOT;
 /// A thread in the default scheduler.

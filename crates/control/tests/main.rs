@@ -1,6 +1,7 @@
 //! All tests of this crate's public interface, in one binary, because each takes a second to link.
 
 mod bytes;
+mod ended;
 mod jobs;
 mod operations;
 mod policies;

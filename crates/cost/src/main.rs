@@ -2,7 +2,7 @@
 //! to load an engine, by the policies that it has; `make cost` calls it.
 //!
 //!     hls-cost [switches] [policies]      one of both, or both
-//!     hls-cost budget                     whether a load costs more than `policies` has found before
+//!     hls-cost budget                     whether a load costs more than the part policies has found before
 //!
 //! Boots the test machine once for each, where time is counted in instructions. Prints tables, and writes the figures
 //! to `experiments/cost/results.csv`, `policies.csv` and `programs.csv`; the README beside them says what is counted.

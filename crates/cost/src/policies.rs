@@ -1,5 +1,5 @@
-//! What it costs to load an engine, by the policies that it has, and what those cost that nobody uses: what the verifier
-//! walks in each program, how long it takes to load the engine and to attach it, and a switch.
+//! What it costs to load an engine, by the policies that it has, and what those cost that nobody uses: what the
+//! verifier walks in each program, how long it takes to load the engine and to attach it, and a switch.
 
 use crate::PIPE;
 use hls_core::limits::FIRST_OPTIONAL;
@@ -175,7 +175,8 @@ impl Costs {
             for ((now, kept), what) in now.into_iter().zip(kept).zip(what) {
                 if now * 100 > kept * (100 + percent) {
                     rises.push(format!(
-                        "with {} policies of the literature: found {now} {what}, expected at most {percent} % more than {kept}",
+                        "with {} policies of the literature: found {now} {what}, expected at most {percent} % more \
+                         than {kept}",
                         cost.policies
                     ));
                 }

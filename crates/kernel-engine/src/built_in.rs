@@ -1,6 +1,6 @@
 //! Which of the policies that are built in an engine has. Every engine has those below [`limits::FIRST_OPTIONAL`]; the
-//! others, those of the literature, are there when it was compiled with them. The fewer there are, the less the kernel's
-//! verifier has to look at.
+//! others, those of the literature, are there when it was compiled with them. The fewer there are, the less the
+//! kernel's verifier has to look at.
 
 use hls_core::{PolicyInfo, limits};
 use serde::{Deserialize, Serialize};

@@ -178,8 +178,8 @@ fn registered(file: &File<'_>, tree: &Tree) -> Vec<Finding> {
     ]
 }
 
-/// Where the tests of a crate are one binary, `tests/main.rs` names each file of tests as a module, or `Cargo.toml` does
-/// as a binary of its own. Cargo itself would not miss a file.
+/// Where the tests of a crate are one binary, `tests/main.rs` names each file of tests as a module, or `Cargo.toml`
+/// does as a binary of its own. Cargo itself would not miss a file.
 fn compiled_tests(file: &File<'_>, tree: &Tree) -> Vec<Finding> {
     let Some(folder) = file.path.parent() else { return vec![] };
     let tests = if file.path.ends_with("mod.rs") { folder.parent() } else { Some(folder) };

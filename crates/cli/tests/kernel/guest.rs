@@ -115,9 +115,9 @@ fn literature_number(name: &str) -> u8 {
     found.unwrap_or_else(|| panic!("found no policy `{name}`")).id
 }
 
-/// The engines that a script loads, each by its policies' files and the names of those of the literature that it has: one
-/// with each file that the script names, one with all in a line that begins `# Engine: `; the script `gallery` loads each policy of the gallery, and all together, as far as
-/// compiler and verifier let them through.
+/// The engines that a script loads, each by its policies' files and the names of those of the literature that it has:
+/// one with each file that the script names, one with all in a line that begins `# Engine: `; the script `gallery`
+/// loads each policy of the gallery, and all together, as far as compiler and verifier let them through.
 fn engines(script: &Script, policies: &Path) -> Vec<Vec<String>> {
     let stated = script.text.lines().filter_map(|line| line.strip_prefix("# Engine: "));
     let mut engines: Vec<Vec<_>> =

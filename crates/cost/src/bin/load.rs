@@ -7,7 +7,7 @@
 //!                                            child of the command at its end
 //!     load engine OBJECT COMMAND...          a build of our engine, with a fixed-priority scheduler above all threads;
 //!                                            prints first, in nanoseconds, how long it took to load the engine and to
-//!                                            attach it, then `PROGRAM WALKED LENGTH` of each program that the verifier
+//!                                            attach it, then PROGRAM WALKED LENGTH of each program that the verifier
 //!                                            walked for it, in instructions, then an empty line
 //!
 //! Exit status: that of the command; 2 wrong usage; 3 the scheduler could not be attached, or did not stay attached.

@@ -3,8 +3,8 @@
 //!
 //! The core is compiled with the policies that an engine is to have. `hls` has two engines in itself: with the standard
 //! policies, and with all. Where others than the standard ones are named, clang compiles an engine with just those, and
-//! the result is kept for the next time; where there is no clang, the engine with all does the same, and takes longer to
-//! load.
+//! the result is kept for the next time; where there is no clang, the engine with all does the same, and takes longer
+//! to load.
 //!
 //! That takes seconds, most of them the compiler's and the verifier's. They are spent by a worker process, which the
 //! hierarchy schedules as it does any other, in the default scheduler. This process, which nobody schedules, only finds

@@ -5,6 +5,12 @@
 # The files of /usr/kernel/literature have a hierarchy each. Requests build it below a root of fixed priorities, above
 # all others; its threads do there what `hls baseline` has them do. The root gives it the whole CPU, so that nobody else
 # runs meanwhile but who counts the seconds, in a real-time class.
+# Engine: bss-i pshed deferrable-server polling-server resource-kernel sporadic-server background bvt cbs constant-utilisation-server least-slack linux-eevdf linux lottery sfq sfs stride tbs windows-2000
+# Engine: eevdf
+# Engine: grub
+# Engine: rialto
+# Engine: rialto-nt
+# Engine: spring
 . /usr/kernel/lib.sh
 
 # requests FILE: prints the requests that bring the file's hierarchy. A statement is a line that has its parameters.
@@ -58,8 +64,10 @@ begin() {
 	. /tmp/requests
 }
 
-# end: the threads end, and the schedulers go, the last first.
+# end: the threads end, and the schedulers go, the last first. The threads leave their schedulers before: to end, a
+# killed thread has a CPU for a moment without a grant, and that is no time of its scheduler's.
 end() {
+	while read -r thread name; do asks move "$thread" --to rest; done </tmp/threads
 	kill -9 "$baseline" "$load"
 	wait "$baseline" 2>/dev/null
 	within 100 gone "$load" || fail "$policy: the threads do not end"

@@ -2,6 +2,8 @@
 # Threads and processes come, change and go as fast as they can, on several CPUs, while requests change the
 # hierarchy, policies are loaded, cgroups get weights, and a CPU goes and comes back: the kernel does not eject the
 # engine, every thread is in the hierarchy and gets on, and all invariants hold whenever they are looked at.
+# Engine: bvt
+# Engine: asked_times.c bvt
 . /usr/kernel/lib.sh
 . /usr/kernel/policies.sh
 
