@@ -161,6 +161,10 @@ fn a_client_that_stalls_holds_up_nobody_and_is_dropped() {
         // until then, but not each time.
         let is_answered_first = || {
             let mut stalled = connect(path);
+            assert_eq!(
+                error_of(&mut stalled, "{\"method\":\"a.B\"}"),
+                "org.varlink.service.InterfaceNotFound"
+            );
             send(&mut stalled, b"{\"method\":");
             // This one asks for much and reads none of it.
             let mut deaf = connect(path);

@@ -115,7 +115,10 @@ fn tasks_are_served_in_their_order() {
         assert_eq!((&fast.name[..], &slow.name[..]), ("fast", "slow"));
         assert!((1..=run.periods(ms(10)) + 1).contains(&fast.jobs), "{fast:?}");
         assert!((1..=run.periods(ms(50)) + 1).contains(&slow.jobs), "{slow:?}");
-        assert!(fast.worst >= Nanos::from_micros(200) && slow.worst >= Nanos::from_micros(800), "{fast:?} {slow:?}");
+        assert!(
+            fast.worst >= Nanos::from_micros(200) && slow.worst >= Nanos::from_micros(800),
+            "{fast:?} {slow:?}"
+        );
         assert_eq!(run.jobs("t"), fast.jobs + slow.jobs);
         assert_eq!(run.misses("t"), fast.misses + slow.misses);
     }
