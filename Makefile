@@ -3,17 +3,14 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bless bench vm tables cost night storm small-worlds policies fuzz map clean lint licences core
-.PHONY: setup-run setup-check setup-test setup-bench setup-vm setup-cost setup-tables setup-storm setup-fuzz
+.PHONY: help run check test night bless bench vm tables cost storm small-worlds policies fuzz documentation map clean
+.PHONY: lint licences tests-built
+.PHONY: setup-run setup-check setup-bench setup-vm setup-cost setup-tables setup-storm setup-fuzz
 
 export PATH := $(CURDIR)/.cache/bin:$(HOME)/.cargo/bin:$(PATH)
 
 target := $(or $(CARGO_TARGET_DIR),target)
 c_files := $(sort $(shell find bpf core policies include examples crates/policy-build -name '*.[ch]'))
-# The flags with which the core is compiled; all builds read them from these two files.
-bpf := $(shell sed '/^\#/d' core/port/bpf.flags)
-native := $(shell sed '/^\#/d' core/port/native.flags)
-policies := $(addprefix -include ,$(wildcard policies/*.c))
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -24,9 +21,11 @@ run: setup-run ## check the hierarchy of the HLS paper's Figure 1, run it in the
 	$(target)/release/hls check examples/figure1.kdl
 	$(target)/release/hls run examples/figure1.kdl --for 10s --timeline out/figure1.svg --trace out/figure1.pftrace
 
-test: setup-test lint licences core ## everything: formatting, lints, licences, the core natively and as BPF, all tests
-	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --document-private-items
-	cargo test --locked --workspace
+test: ## before you hand a change in: formatting, lints, licences, all tests, guests in exact time; 20 minutes
+	scripts/gate
+
+night: ## each night: long tests, CPUs that run at once, fuzzing, campaigns, all small worlds; three hours
+	scripts/gate night
 
 check: setup-check lint ## while you work: formatting, lints, unit tests, the repository's own rules
 	cargo test --locked --workspace --lib --bins
@@ -36,8 +35,7 @@ check: setup-check lint ## while you work: formatting, lints, unit tests, the re
 golden := $(patsubst crates/%/Cargo.toml,%,$(shell grep -l '^hls-golden' crates/*/Cargo.toml))
 
 bless: setup-check ## write all golden files and the blocks of the documents anew; then read what git says has changed
-	HLS_BLESS=1 cargo test --locked $(patsubst %,-p hls-%,$(filter-out cli,$(golden)))
-	HLS_BLESS=1 cargo test --locked -p hls-cli --test all
+	HLS_BLESS=1 cargo test --locked $(patsubst %,-p hls-%,$(golden))
 
 bench: setup-bench ## events per second beside a bare event queue, memory per thread, analysis, cost of a decision
 	scripts/bench
@@ -54,15 +52,11 @@ tables: setup-tables ## run the experiments that are for a real kernel, with the
 	cargo build --locked --release -p hls-cli -p hls-experiments
 	$(target)/release/hls-experiments --engine kernel --hls $(target)/release/hls
 
-night: setup-storm ## the tests in the kernel that are for the night: CPUs that run at once, storms, other kernels; hours
-	cargo test --locked -p hls-vm --test vm -- --ignored
-	scripts/kernel-tests --ignored night
-
-storm: setup-storm ## the tests in the kernel that take an hour each; STORMS="churn ctl" for these scripts alone
-	scripts/kernel-tests --ignored storm
+storm: setup-storm ## before a release: the longest storms in the kernel; STORMS="gallery loaders" runs these scripts
+	scripts/kernel-tests --ignored $(if $(STORMS),,storm)
 
 policies: setup-run ## for each policy, hold its promises in thousands of random hierarchies; ten minutes
-	cargo test --locked --release -p hls-sim --test all -- --ignored --nocapture the_promises_of_every_policy
+	HLS_BLESS=1 cargo test --locked --release -p hls-sim -- --ignored --nocapture the_promises_of_every_policy
 	HLS_BLESS=1 cargo test --locked -p hls-experiments policies::
 
 small-worlds: setup-run ## every sequence of events in every small hierarchy, and the engine's glue; 45 minutes, two CPUs
@@ -70,6 +64,9 @@ small-worlds: setup-run ## every sequence of events in every small hierarchy, an
 
 fuzz: setup-fuzz ## fuzz all that reads others' bytes, ten minutes each; TARGET=socket SECONDS=3600 for one, for longer
 	scripts/fuzz $(or $(TARGET),all) $(or $(SECONDS),600)
+
+documentation: setup-check ## the documentation of all code, private items too
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --document-private-items
 
 map: setup-run ## draw which crate needs which, in docs/internals/crates.svg
 	cargo run --locked --quiet -p hls-tidy >docs/internals/crates.svg
@@ -83,25 +80,23 @@ lint:
 	rustfmt --edition 2024 --check crates/calculus/src/schedulers/*.rs # found by the build, unknown to cargo fmt
 	clang-format-19 --dry-run -Werror $(c_files)
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked --workspace $(guests) -- -D warnings
+
+# Tests that boot guests: cargo takes them where they are named, and not among all tests.
+guests := --test kernel --test tables
+
+tests-built:
+	cargo test --locked --workspace --no-run
+	cargo test --locked --workspace $(guests) --no-run
 
 licences:
 	cargo deny --locked check --hide-inclusion-graph licenses bans sources
-
-# The core is one translation unit. The simulator links the native object. Compiling for BPF needs no kernel.
-core:
-	mkdir -p $(target)/bpf $(target)/native
-	clang-19 $(bpf) $(policies) -c core/core.c -o $(target)/bpf/core.bpf.o
-	clang-19 $(bpf) $(policies) -c bpf/engine.bpf.c -o $(target)/bpf/engine.bpf.o
-	gcc $(native) $(policies) -c core/port/native.c -o $(target)/native/core.o
 
 setup-run:
 	@scripts/setup rust cc
 
 setup-check:
 	@scripts/setup rust cc clang bpf
-
-setup-test:
-	@scripts/setup rust cc clang bpf deny storm
 
 setup-tables:
 	@scripts/setup rust cc clang bpf vm

@@ -4,11 +4,13 @@ use crate::support::{
     ALICE, ALICES, BOB, BOBS, FILE, KERNEL_PAGE, Native, USER_PAGE, VIDEO, at, manager, manager_of, place,
     refused, still, texts, with_server,
 };
-use hls_control::{Client, ClientError, Demoted, Error, Manager, Pages, Peer};
+use hls_control::{Client, ClientError, Demoted, Error, Manager, Pages, Peer, Socket, serve};
 use hls_core::PolicyInfo;
 use hls_core::pages::KernelPage;
 use std::os::fd::OwnedFd;
 use std::os::linux::fs::MetadataExt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const ROOT: Peer = Peer::ROOT;
@@ -375,7 +377,15 @@ fn nobody_need_ask_for_a_scheduler_to_go() {
     manager.engine().exit(AGENT);
     let scheduler = *manager.engine().pages_of.last().unwrap();
     assert!(manager.engine().core.kernel_page(scheduler).is_some());
-    let mut manager = with_server(manager, |_| std::thread::sleep(Duration::from_millis(500)));
-    assert!(manager.engine().core.kernel_page(scheduler).is_none());
-    assert!(place(&mut manager, VIDEO).0 == "RES");
+    let folder = tempfile::tempdir().unwrap();
+    let socket = Socket::bind(&folder.path().join("control.sock")).unwrap();
+    let (manager, stop) = (Mutex::new(manager), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve(&socket, &manager, &stop).unwrap());
+        while manager.lock().unwrap().engine().core.kernel_page(scheduler).is_some() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert!(place(&mut manager.into_inner().unwrap(), VIDEO).0 == "RES");
 }

@@ -1,7 +1,8 @@
 //! Workloads as real threads, under whatever scheduler this machine has.
 //!
-//! The machine may be busy: what is checked holds however little CPU time there is, or leaves it much room. That CPU
-//! time is counted exactly does not depend on how much there is.
+//! The machine may be busy: a run lasts until there is enough to look at, and what is checked then holds however long
+//! that took. That CPU time is counted exactly does not depend on how much there is, but for what the host of a virtual
+//! machine takes: see [`support::exact`].
 
 mod life;
 mod programs;
