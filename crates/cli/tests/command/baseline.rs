@@ -18,8 +18,8 @@ fn the_threads_of_a_file_run_as_they_are() {
 
 #[test]
 fn the_json_of_a_baseline_is_like_that_of_a_run() {
-    // On a busy machine a thread may have had no CPU, and what the host takes from a virtual one counts as CPU time: but
-    // not each time.
+    // On a busy machine a thread may have had no CPU, and what the host takes from a virtual one counts as CPU time.
+    // Neither happens each time.
     let one_cpu_was_shared = || {
         let outcome = hls(&["baseline", &figure_1(), "--for", "300ms", "--seed", "3", "--json"]);
         let json: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();

@@ -1,7 +1,7 @@
 //! `make policies`: for each policy, thousands of drawn hierarchies in which half of the schedulers have it, and as
-//! many in which all policies are mixed. Every promise is held in every window. With `HLS_BLESS=1` the results become a
-//! file, from which `docs/policies.md` has its figures. A policy is found in the core's registry, so a new one is in the
-//! next campaign. `HLS_POLICIES=eevdf,sfq` tries these only, and writes nothing.
+//! many in which all policies are mixed. Every promise is held in every window. With `HLS_BLESS=1` the results become
+//! a file, from which `docs/policies.md` has its figures. A policy is found in the core's registry, so a new one is in
+//! the next campaign. `HLS_POLICIES=eevdf,sfq` tries these only, and writes nothing.
 
 use super::draw::{hierarchy, hierarchy_with, workload};
 use super::held::Tally;
