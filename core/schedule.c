@@ -178,18 +178,19 @@ HLS_GLOBAL_FUNC u32 note_loss(hls_t *h __arg_arena, u32 s, u32 v)
 }
 
 /* The root scheduler gives up the CPU, for which it has no use. */
-static __always_inline void give_up_root(hls_t *h, u32 cpu)
+HLS_GLOBAL_FUNC u32 give_up_root(hls_t *h __arg_arena, u32 cpu)
 {
 	u32 v = h->cpu[cpu].root_vp, s = h->vp[v].child;
 	give_up(h, &h->vp[v], v, &h->scheduler[s], clock_of(h, cpu));
 	note_loss(h, s, v);
+	return 0;
 }
 
 /*
  * The scheduler at `level` has chosen no child: the CPU goes up to the first scheduler that has READY children. Returns
  * the level at which that scheduler is to choose; 0: the CPU went up to the machine.
  */
-HLS_GLOBAL_FUNC u32 give_up_from(hls_t *h __arg_arena, u32 cpu, u32 level)
+static __always_inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 {
 	const cpu_t *c = in_register(&h->cpu[cpu]);
 	u64 clock = clock_of(h, cpu);
@@ -236,7 +237,7 @@ static __always_inline bool grant_root(hls_t *h, u32 cpu)
  * The scheduler at `level` has chosen a child: it is granted the CPU, and so on down to a thread. Returns 0, or the
  * level at which a scheduler has chosen none.
  */
-HLS_GLOBAL_FUNC u32 grant_down(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
+static __always_inline u32 grant_down(hls_t *h, u32 cpu, u32 level, u32 chosen)
 {
 	cpu_t *c = in_register(&h->cpu[cpu]);
 	u64 clock = clock_of(h, cpu);
@@ -260,7 +261,7 @@ HLS_GLOBAL_FUNC u32 grant_down(hls_t *h __arg_arena, u32 cpu, u32 level, u32 cho
  * Grants the CPU from `level` on down, where a child is chosen. Where a scheduler has chosen none (0), the CPU is given
  * up, and a level above chooses; level 0 is the machine.
  */
-static __always_inline u32 decide(hls_t *h, u32 cpu, u32 level, u32 chosen, bool inline_hooks)
+HLS_GLOBAL_FUNC u32 decide(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
 {
 	for (u32 i = opaque(0); i < HLS_MAX_STEPS && can_loop; i++) {
 		if (chosen) {
@@ -276,15 +277,9 @@ static __always_inline u32 decide(hls_t *h, u32 cpu, u32 level, u32 chosen, bool
 				return 0;
 			level = opaque(1);
 		}
-		chosen = choose_at(h, cpu, level, inline_hooks);
+		chosen = choose_at(h, cpu, level, true);
 	}
 	return 0;
-}
-
-/* decide(), out of line, for the fast path. */
-HLS_GLOBAL_FUNC u32 decide_fast(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
-{
-	return decide(h, cpu, level, chosen, true);
 }
 
 /*
@@ -354,7 +349,7 @@ HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 				level = opaque(0);
 		}
 		if (is_due)
-			decide(h, cpu, level, chosen, false);
+			decide(h, cpu, level, chosen);
 		follow_up(h, cpu);
 	}
 	h->kick &= ~(1ULL << cpu);
@@ -379,7 +374,7 @@ static __always_inline u32 schedule_fast(hls_t *h, u32 cpu, u64 now_ns)
 			grant(h, sched, chosen, &c->path[last], cpu, last, clock_of(h, cpu));
 			record_grant(h, chosen);
 		} else {
-			decide_fast(h, cpu, last, chosen);
+			decide(h, cpu, last, chosen);
 		}
 		follow_up(h, cpu);
 	}

@@ -103,7 +103,7 @@ pub struct Builder {
     /// there is no compiler, what another one has made of the same is as good: so may machines without one load what
     /// was built elsewhere.
     pub cache: Option<PathBuf>,
-    /// How long a compiler may take.
+    /// How long a compiler may take, by the clock: for one that stands still. Its CPU time has a limit of its own.
     pub time_limit: Duration,
     /// The compiler of native objects: gcc, clang, or what takes the same flags.
     pub cc: OsString,
@@ -116,7 +116,7 @@ pub struct Builder {
 
 impl Default for Builder {
     fn default() -> Builder {
-        let time_limit = Duration::from_secs(120);
+        let time_limit = Duration::from_secs(1800);
         let literature = Vec::new();
         Builder { cache: None, time_limit, cc: "cc".into(), clang: "clang-19".into(), literature }
     }

@@ -38,9 +38,11 @@ const INSTALLED: [&str; 12] = [
     "/etc/ld.so.conf.d",
 ];
 
-/// The limits, as a shell sets them for the program that it becomes: 4 GiB of memory, files of 64 MiB, no core dumps.
+/// The limits, as a shell sets them for the program that it becomes: 4 GiB of memory, files of 64 MiB, no core dumps,
+/// 120 s of CPU time; what goes on at the signal for that is ended 30 s later. CPU time, since a machine may be busy.
 /// The largest engine that tests build takes 0.2 GiB, and has 3 MiB.
-const LIMITS: &str = "ulimit -c 0 && ulimit -v 4194304 && ulimit -f 131072 && exec \"$@\"";
+const LIMITS: &str = "ulimit -c 0 && ulimit -v 4194304 && ulimit -f 131072 && ulimit -S -t 120 && ulimit -H -t 150 && \
+                      exec \"$@\"";
 
 /// User numbers that systemd gives away for the time that a service runs; accounts have others.
 const TRANSIENT_USERS: std::ops::Range<u32> = 61184..65520;
@@ -149,12 +151,14 @@ pub(crate) fn run(
 /// Which limit a compiler has failed for that ended like this and said this, in words; `None`: none.
 pub(crate) fn exceeded(status: ExitStatus, said: &str) -> Option<&'static str> {
     // As shells and compilers' drivers tell of the signal that ended a program.
-    let by_size = Signal::XFSZ.as_raw();
+    let ended_by = |signal: Signal| {
+        [status.signal(), status.code().map(|code| code - 128)].contains(&Some(signal.as_raw()))
+    };
     let says = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
-    if [status.signal(), status.code().map(|code| code - 128)].contains(&Some(by_size))
-        || says(&["File size limit exceeded", "File too large"])
-    {
+    if ended_by(Signal::XFSZ) || says(&["File size limit exceeded", "File too large"]) {
         Some("it wrote a file of more than 64 MiB")
+    } else if ended_by(Signal::XCPU) || says(&["CPU time limit exceeded"]) {
+        Some("it took more than 120 s of CPU time")
     } else if says(&["out of memory", "virtual memory exhausted", "Cannot allocate memory", "bad_alloc"]) {
         Some("it needed more than 4 GiB of memory")
     } else {
@@ -226,11 +230,15 @@ mod tests {
     #[test]
     fn limits_are_told_from_other_failures() {
         let (failed, size) = (ExitStatus::from_raw(0x100), ExitStatus::from_raw(25));
+        let time = ExitStatus::from_raw(24);
         for (status, said, expected) in [
             (failed, "one.c:1:1: error: found no hook", None),
             (size, "", Some("64 MiB")),
             (ExitStatus::from_raw(153 << 8), "Stack dump:", Some("64 MiB")),
             (failed, "cc: internal compiler error: File size limit exceeded signal", Some("64 MiB")),
+            (time, "", Some("120 s")),
+            (ExitStatus::from_raw(152 << 8), "Stack dump:", Some("120 s")),
+            (failed, "cc: internal compiler error: CPU time limit exceeded signal", Some("120 s")),
             (failed, "cc1: out of memory allocating 65536 bytes", Some("4 GiB")),
         ] {
             let found = exceeded(status, said);
