@@ -24,6 +24,7 @@ struct Cost {
     attach: u64,
     programs: Vec<Program>,
     switch: u64,
+    take_over: u64,
 }
 
 /// All measurements, in the order in which they were made.
@@ -70,8 +71,8 @@ pub fn script() -> String {
 }
 
 impl Costs {
-    /// Reads what [`script`] prints: `POLICIES`, `LOAD ATTACH`, lines of `PROGRAM WALKED LENGTH`, an empty line, and a
-    /// line that begins with what a switch takes.
+    /// Reads what [`script`] prints: `POLICIES`, `LOAD ATTACH`, lines of `PROGRAM WALKED LENGTH`, an empty line, a line
+    /// that begins with what a switch takes, and what it took to have the same engine take over.
     ///
     /// # Errors
     /// `Failed` where a line has another form.
@@ -107,6 +108,7 @@ impl Costs {
             attach: attach.parse().ok()?,
             programs,
             switch: lines.next()?.split(' ').next()?.parse().ok()?,
+            take_over: lines.next()?.parse().ok()?,
         })
     }
 
@@ -114,12 +116,12 @@ impl Costs {
     pub fn csv(&self, kernel: &str) -> String {
         let mut csv = format!(
             "# Linux {kernel}, instructions: walked by the verifier, of the largest program, and executed\n\
-             policies of the literature, verified, largest, load, attach, a switch\n"
+             policies of the literature, verified, largest, load, attach, a switch, take over\n"
         );
         for cost in &self.0 {
-            let Cost { policies, load, attach, switch, .. } = cost;
+            let Cost { policies, load, attach, switch, take_over, .. } = cost;
             let (walked, largest) = (cost.walked(), cost.largest());
-            writeln!(csv, "{policies}, {walked}, {largest}, {load}, {attach}, {switch}")
+            writeln!(csv, "{policies}, {walked}, {largest}, {load}, {attach}, {switch}, {take_over}")
                 .expect("a string takes all");
         }
         csv
@@ -141,14 +143,17 @@ impl Costs {
     /// The figures as a table for people.
     pub fn table(&self) -> String {
         let mut table = format!(
-            "{:<28} {:>10} {:>10} {:>15} {:>14} {:>9}\n",
-            "policies of the literature", "verified", "largest", "load", "attach", "a switch"
+            "{:<28} {:>10} {:>10} {:>15} {:>14} {:>9} {:>15}\n",
+            "policies of the literature", "verified", "largest", "load", "attach", "a switch", "take over"
         );
         for cost in &self.0 {
-            let Cost { policies, load, attach, switch, .. } = cost;
+            let Cost { policies, load, attach, switch, take_over, .. } = cost;
             let (walked, largest) = (cost.walked(), cost.largest());
-            writeln!(table, "{policies:<28} {walked:>10} {largest:>10} {load:>15} {attach:>14} {switch:>9}")
-                .expect("a string takes all");
+            writeln!(
+                table,
+                "{policies:<28} {walked:>10} {largest:>10} {load:>15} {attach:>14} {switch:>9} {take_over:>15}"
+            )
+            .expect("a string takes all");
         }
         table
     }
@@ -203,16 +208,21 @@ impl Cost {
 mod tests {
     use super::*;
 
-    const TEXT: &str =
-        "0\n1000 20\nengine_call 70 50\nset_up 3 3\n\n7352 7400 7500\n7\n2000 20\nset_up 3 3\n\n7352\n";
+    const TEXT: &str = "0\n1000 20\nengine_call 70 50\nset_up 3 3\n\n7352 7400 7500\n900\n7\n2000 20\nset_up 3 3\n\n7352\n1900\n";
 
     #[test]
     fn what_is_no_figure_is_refused() {
         let costs = Costs::read(TEXT).unwrap();
         let csv = costs.csv("7.3");
-        assert!(csv.ends_with("0, 73, 70, 1000, 20, 7352\n7, 3, 3, 2000, 20, 7352\n"), "{csv}");
+        assert!(csv.ends_with("0, 73, 70, 1000, 20, 7352, 900\n7, 3, 3, 2000, 20, 7352, 1900\n"), "{csv}");
         assert!(costs.programs_csv("7.3").ends_with("0, set_up, 3, 3\n7, set_up, 3, 3\n"));
-        for text in ["0\n", "0\n1000\n", "0\n1000 20\nset_up 3\n\n7352\n", "many\n1000 20\n\n7352\n"] {
+        for text in [
+            "0\n",
+            "0\n1000\n",
+            "0\n1000 20\nset_up 3\n\n7352\n9\n",
+            "0\n1000 20\n\n7352\n",
+            "many\n1000 20\n\n7352\n9\n",
+        ] {
             assert!(matches!(Costs::read(text), Err(Error::Failed(_))), "{text}");
         }
     }

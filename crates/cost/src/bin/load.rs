@@ -8,7 +8,9 @@
 //!     load engine OBJECT COMMAND...          a build of our engine, with a fixed-priority scheduler above all threads;
 //!                                            prints first, in nanoseconds, how long it took to load the engine and to
 //!                                            attach it, then PROGRAM WALKED LENGTH of each program that the verifier
-//!                                            walked for it, in instructions, then an empty line
+//!                                            walked for it, in instructions, then an empty line; at the end, how long
+//!                                            it took to load the same engine again and have it take over, as `hls
+//!                                            load` does
 //!
 //! Exit status: that of the command; 2 wrong usage; 3 the scheduler could not be attached, or did not stay attached.
 
@@ -22,6 +24,7 @@ use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -125,6 +128,9 @@ fn under_build(object: &str, command: &[String]) -> Result<u8> {
     }
     println!();
     let status = run(command, |_| Ok(()))?;
+    let begin = Instant::now();
+    take_over(&mut engine, &object, [].into())?;
+    println!("{}", begin.elapsed().as_nanos());
     sound(&mut engine).map(|()| status)
 }
 
@@ -144,12 +150,17 @@ fn programs() -> BTreeMap<u32, String> {
 fn load(engine: &mut Domain, policy: &str) -> Result<PolicyInfo> {
     let policies = described_policies(&fs::read("/loaded.said.o").map_err(text)?).map_err(text)?;
     let object = fs::read("/loaded.bpf.o").map_err(text)?;
-    let maps = engine.shared_maps().map_err(text)?;
-    let verified = Verified::load(&maps, &object).map_err(|refusal| refusal.log)?;
-    let programs = Programs::from_ids(&verified.ids().map_err(text)?).map_err(text)?;
     let info = policies.iter().find(|info| info.name == policy).cloned();
-    engine.take_over(Some((programs, policies))).map_err(text)?;
+    take_over(engine, &object, policies)?;
     info.ok_or_else(|| format!("found no policy `{policy}`"))
+}
+
+/// Lets the engine of an object take over from the running one, with its loaded policies.
+fn take_over(engine: &mut Domain, object: &[u8], policies: Arc<[PolicyInfo]>) -> Result<()> {
+    let maps = engine.shared_maps().map_err(text)?;
+    let verified = Verified::load(&maps, object).map_err(|refusal| refusal.log)?;
+    let programs = Programs::from_ids(&verified.ids().map_err(text)?).map_err(text)?;
+    engine.take_over(Some((programs, policies))).map(drop).map_err(text)
 }
 
 fn text(error: impl Display) -> String {
