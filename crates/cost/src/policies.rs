@@ -208,7 +208,10 @@ impl Cost {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "0\n1000 20\nengine_call 70 50\nset_up 3 3\n\n7352 7400 7500\n900\n7\n2000 20\nset_up 3 3\n\n7352\n1900\n";
+    const TEXT: &str = concat!(
+        "0\n1000 20\nengine_call 70 50\nset_up 3 3\n\n7352 7400 7500\n900\n",
+        "7\n2000 20\nset_up 3 3\n\n7352\n1900\n"
+    );
 
     #[test]
     fn what_is_no_figure_is_refused() {
