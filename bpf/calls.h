@@ -86,9 +86,10 @@ static __always_inline void post(struct message *ctx)
 	ctx->answer = -HLS_E_NOT_FOUND;
 	if (!v || v >= HLS_MAX_VPS)
 		return;
-	ctx->answer = -HLS_E_BUSY;
-	if (posts_too_often(v, now))
+	if (posts_too_often(v, now)) {
+		ctx->answer = -HLS_E_BUSY;
 		return;
+	}
 	bpf_local_irq_save(&irq);
 	if (lock()) {
 		u32 cpu = bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1);
