@@ -52,6 +52,16 @@ fn of_cpus(event: &Event) -> bool {
     matches!(event, Event::Leave(_) | Event::Return(_) | Event::Block(_) | Event::Wake(..))
 }
 
+fn of_kills(event: &Event) -> bool {
+    matches!(event, Event::Kill(..) | Event::Exit(..) | Event::Fork(..))
+}
+
+/// Thread 2 is killed, or starves, and is changed.
+fn of_moments(event: &Event) -> bool {
+    let is_about = matches!(event, Event::Kill(0, 2) | Event::Starve(0, 2) | Event::Affine(0, 2, _));
+    is_about || matches!(event, Event::Block(_) | Event::MomentEnds(_))
+}
+
 #[test]
 fn the_lost_thread_is_found_when_the_old_order_is_put_back() {
     let orders = Orders { exit_drops_first: false, ..TODAY };
@@ -64,9 +74,10 @@ fn the_lost_thread_is_found_when_the_old_order_is_put_back() {
 /// A look at the affinity before the insert does not help: the affinity may change between the two.
 #[test]
 fn an_insert_for_a_cpu_that_the_thread_may_not_use_is_found() {
+    let events = |event: &Event| matches!(event, Event::Affine(0, ..) | Event::Call(1, _));
     for insert in [Insert::BehindLock, Insert::BehindLockChecked] {
         let what = "which it may not use: the kernel ends the run";
-        assert_found(Orders { insert, ..TODAY }, of_affinity, 2, Start::Two, what);
+        assert_found(Orders { insert, ..TODAY }, events, 2, Start::Two, what);
     }
 }
 
@@ -148,6 +159,38 @@ fn an_interrupt_of_a_cpu_that_is_off_is_found() {
 fn a_thread_on_a_cpu_of_which_the_core_knows_too_late_is_found() {
     let orders = Orders { return_kicks: false, ..TODAY };
     assert_found(orders, of_cpus, 2, Start::Noted, "is Current(0), and Running for the core (CPU 1)");
+}
+
+/// Whoever kills a process has found a thread that goes, and another one comes.
+#[test]
+fn a_kill_that_meets_the_next_thread_with_the_vp_is_found() {
+    let orders = Orders { kill_checks_thread: false, ..TODAY };
+    assert_found(orders, of_kills, 3, Start::Dead, "a thread that nobody has killed is let end");
+}
+
+/// A thread that was killed waits for the CPU to which it was bound before; or has lost the CPU in its moment.
+#[test]
+fn a_thread_that_was_killed_and_waits_is_found() {
+    let what = "was killed, and waits for a CPU to end on";
+    let orders = Orders { dying_follow_affinity: false, ..TODAY };
+    assert_found(orders, of_moments, 2, Start::Three, what);
+    let orders = Orders { enqueue_lets_end: false, ..TODAY };
+    assert_found(orders, of_moments, 2, Start::Three, what);
+}
+
+/// The core could give a thread a CPU that has one for a moment already.
+#[test]
+fn a_thread_that_waits_on_in_its_moment_is_found() {
+    let orders = Orders { moment_ends_wait: false, ..TODAY };
+    assert_found(orders, of_moments, 2, Start::Three, "is Current(0), and Running for the core (CPU 1)");
+}
+
+/// A thread waits that may not leave a CPU, and the CPU goes.
+#[test]
+fn a_stranded_thread_is_found() {
+    let events = |event: &Event| matches!(event, Event::Bind(1) | Event::Call(0, _) | Event::Leave(1));
+    let orders = Orders { rescues_stranded: false, ..TODAY };
+    assert_found(orders, events, 3, Start::Three, "is stranded");
 }
 
 #[test]

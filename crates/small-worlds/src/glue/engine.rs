@@ -49,7 +49,12 @@ impl Engine<'_> {
 
     /// What follows a section outside of the lock, with the kick that is last.
     pub(crate) fn then(&mut self, cpu: usize, parts: &[Part]) {
-        let due = self.take_kicks();
+        self.then_kick(cpu, 0, parts);
+    }
+
+    /// The same, with a kick of further CPUs.
+    pub(crate) fn then_kick(&mut self, cpu: usize, others: u8, parts: &[Part]) {
+        let due = self.take_kicks() | others;
         self.unlock(cpu);
         if due != 0 {
             self.state.next(cpu, &[Part::Kick(due)]);
@@ -86,6 +91,11 @@ impl Engine<'_> {
                 self.then(cpu, &[]);
             }
             Section::LookForLeaving => self.look_for_leaving(cpu),
+            Section::LetEnd(vp, of) => return self.let_end(cpu, vp, of),
+            Section::EndMoment(of) => {
+                let ended = if self.state.cpus[of].rescued == 0 { 0 } else { self.end_moment(of) };
+                self.then_kick(cpu, ended, &[]);
+            }
             Section::PutOffKicks(cpus) => {
                 // put_off_kicks(), bpf/due.h
                 self.state.kicked &= !cpus;
@@ -108,6 +118,8 @@ impl Engine<'_> {
         thread.known = thread.of;
         thread.cpus = it.cpus & all;
         thread.is_queued = false;
+        thread.is_dying = false;
+        thread.was_cut_short = false;
         if it.cpus != all {
             let bound = self.core.set_affinity(vp, it.cpus.into(), NOW);
             bound.map_err(|error| format!("the affinity of a new thread: {error}"))?;
@@ -141,36 +153,55 @@ impl Engine<'_> {
         let cpus = if it.is_bound { 1 << it.run_queue } else { it.cpus };
         if self.state.thread(vp).cpus != cpus {
             self.state.thread(vp).cpus = cpus;
+            self.core.release(vp, NOW);
             // Refused only for an affinity without a CPU, which the kernel does not give.
             let _ = self.core.set_affinity(vp, cpus.into(), NOW);
         }
         self.core.request(vp, NOW);
-        let on = usize::from(self.core.image().vps[vp.0 as usize].cpu);
+        let on = self.cpu_of(vp);
         let is_leaving = on != cpu && self.state.cpus[on].is_leaving;
         if self.core.state(vp) == VpState::Running && is_leaving {
             // Refused for the last CPU, which does not leave.
             let _ = self.core.offline(on as u16, NOW);
         }
         let granted = self.core.state(vp) == VpState::Running;
-        let on = usize::from(self.core.image().vps[vp.0 as usize].cpu);
         self.state.thread(vp).is_queued = !granted;
         let insert = [Part::InsertOn(task, on)];
+        self.state.next(cpu, &[Part::LookAtDying(task)]);
         self.then(cpu, if granted { &insert } else { &[] });
     }
 
     /// stop(), bpf/engine.bpf.c.
     fn stop(&mut self, cpu: usize, task: usize) {
         let vp = self.state.tasks[task].vtime;
+        let gives_up = self.is_granted_here(vp, cpu);
         self.state.thread(vp).is_queued = false;
         self.core.release(vp, NOW);
-        self.state.kicked |= 1 << cpu;
-        self.then(cpu, &[]);
+        if gives_up {
+            self.state.kicked |= 1 << cpu;
+        }
+        let is_rescued = u32::from(self.state.cpus[cpu].rescued) == vp.0;
+        let ended = if is_rescued { self.end_moment(cpu) } else { 0 };
+        self.then_kick(cpu, ended, &[]);
+    }
+
+    /// leaves_granted(), bpf/engine.bpf.c.
+    fn is_granted_here(&self, vp: CoreVp, cpu: usize) -> bool {
+        self.core.state(vp) == VpState::Running && self.cpu_of(vp) == cpu
+    }
+
+    /// The CPU that the core has granted to a VP, or had granted last.
+    pub(crate) fn cpu_of(&self, vp: CoreVp) -> usize {
+        usize::from(self.core.image().vps[vp.0 as usize].cpu)
     }
 
     /// engine_yielded, bpf/engine.bpf.c.
     fn yielded(&mut self, cpu: usize, task: usize) {
-        self.core.yield_now(self.state.tasks[task].vtime, NOW);
-        self.state.kicked |= 1 << cpu;
+        let vp = self.state.tasks[task].vtime;
+        if self.is_granted_here(vp, cpu) {
+            self.state.kicked |= 1 << cpu;
+        }
+        self.core.yield_now(vp, NOW);
         self.state.tasks[task].has_slice = false;
         self.state.cpus[cpu].resched = true;
         self.then(cpu, &[]);
@@ -182,10 +213,12 @@ impl Engine<'_> {
         self.state.kicked &= !(1 << cpu);
         let mut parts = vec![];
         let mut inserted = None;
+        let mut others = 0;
+        let is_rescue = self.insert_dying(cpu, &mut others) || self.insert_starved(cpu);
         if let Some(vp) = chosen {
             let is_before = before.is_some_and(|before| self.state.tasks[before].vtime == vp);
             let thread = self.state.thread(vp);
-            if is_before && !thread.is_queued {
+            if is_before && !thread.is_queued && !is_rescue {
                 parts.extend(before.map(Part::SetSlice));
             }
             inserted = if thread.is_queued { thread.task } else { None };
@@ -193,12 +226,13 @@ impl Engine<'_> {
         }
         if let Some(task) = inserted {
             match self.orders.insert {
-                Insert::UnderLock => self.insert(cpu, task),
+                Insert::UnderLock => self.insert(cpu, task, cpu),
                 Insert::BehindLock => parts.push(Part::Insert(task)),
                 Insert::BehindLockChecked => parts.push(Part::InsertIfAllowed(task)),
             }
         }
-        let due = self.take_kicks();
+        let due = self.take_kicks() | (others & !self.state.kicked);
+        self.state.kicked |= others;
         self.unlock(cpu);
         if due != 0 {
             parts.push(Part::Kick(due));
@@ -237,7 +271,11 @@ impl Engine<'_> {
     pub(crate) fn running(&mut self, cpu: usize, task: usize) {
         let image = self.core.image();
         let vp = &image.vps[self.state.tasks[task].vtime.0 as usize];
-        let is_due = vp.state != 2 || usize::from(vp.cpu) != cpu || (image.head.kick >> cpu) & 1 == 1;
+        let v = self.state.tasks[task].vtime.0;
+        let it = &self.state.cpus[cpu];
+        let is_granted = vp.state == 2 && usize::from(vp.cpu) == cpu;
+        let is_due = !is_granted || (image.head.kick >> cpu) & 1 == 1 || !it.dying.is_empty();
+        let is_due = is_due && v != it.rescued.into();
         let is_going = (image.head.offline >> cpu) & 1 == 1 || self.state.cpus[cpu].is_leaving;
         if is_due && !is_going {
             self.state.kick(1 << cpu);

@@ -14,6 +14,12 @@ pub enum Event {
     Block(usize),
     /// The CPU's thread ends.
     Die(usize),
+    /// The CPU kills a thread.
+    Kill(usize, usize),
+    /// On this CPU the timer goes off that looks for starved threads, and finds this one.
+    Starve(usize, usize),
+    /// The moment is over for which a thread has had the CPU without a grant.
+    MomentEnds(usize),
     /// The CPU forgets a thread that has ended (`sched_ext_free`).
     Exit(usize, usize),
     /// The CPU gives a thread another affinity.
@@ -69,6 +75,9 @@ impl fmt::Display for Event {
             Event::Wake(cpu, task) => write!(f, "CPU {cpu}: wakes thread {task}"),
             Event::Block(cpu) => write!(f, "CPU {cpu}: its thread blocks"),
             Event::Die(cpu) => write!(f, "CPU {cpu}: its thread ends"),
+            Event::Kill(cpu, task) => write!(f, "CPU {cpu}: kills thread {task}"),
+            Event::Starve(cpu, task) => write!(f, "CPU {cpu}: finds that thread {task} starves"),
+            Event::MomentEnds(cpu) => write!(f, "  CPU {cpu}: the moment of a rescued thread is over"),
             Event::Exit(cpu, task) => write!(f, "CPU {cpu}: forgets thread {task}, which has ended"),
             Event::Affine(cpu, task, cpus) => write!(f, "CPU {cpu}: binds thread {task} to CPUs {cpus:#b}"),
             Event::SliceEnds(cpu) => write!(f, "CPU {cpu}: the slice of its thread is over"),

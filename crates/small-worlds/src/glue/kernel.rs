@@ -16,7 +16,7 @@ pub(crate) fn is_enabled(state: &State, cpu: usize, part: Part) -> bool {
             is_free(it.run_queue) && !is_moved_by_other
         }
         Part::Lock(_) => !matches!(state.lock, Lock::Held(_)),
-        Part::FinishInsert(task, is_valid) => {
+        Part::FinishInsert(task, is_valid, _) => {
             let it = &state.tasks[task];
             match it.place {
                 // Waits for the end of the enqueueing, or for the other run queue's lock: without its own.
@@ -67,18 +67,22 @@ impl Engine<'_> {
             Part::ChangeNotedCpus => self.change_noted_cpus(cpu),
             Part::TakeOverTimer(on) => self.take_over_timer(on),
             Part::Seal => self.seal(),
+            Part::Signal(task) => self.signal(cpu, task),
+            Part::LookAtDying(task) => self.look_at_dying(cpu, task),
+            Part::Rescue(task) => return self.rescue(cpu, self.state.tasks[task].stored),
+            Part::RescueStranded => return self.rescue_stranded(cpu),
             Part::Running(task) => self.running(cpu, task),
             Part::LockRunQueueOf(task) => self.lock_run_queue_of(cpu, task),
             Part::UnlockRunQueue => self.unlock_run_queues(cpu),
             Part::Balance(before) => self.balance(cpu, before),
             Part::AfterDispatch(before, has_inserted) => self.after_dispatch(cpu, before, has_inserted),
             Part::Pick => self.pick(cpu),
-            Part::Insert(task) => self.insert(cpu, task),
+            Part::Insert(task) => self.insert(cpu, task, cpu),
             Part::InsertIfAllowed(task) if self.state.may_use(task, cpu) => {
                 self.state.next(cpu, &[Part::Insert(task)]);
             }
             Part::InsertIfAllowed(_) => {}
-            Part::FinishInsert(task, is_valid) => return self.finish_insert(cpu, task, is_valid),
+            Part::FinishInsert(task, is_valid, on) => return self.finish_insert(cpu, task, is_valid, on),
             Part::SetSlice(task) => self.state.tasks[task].has_slice = true,
             Part::Blocked(task, dies) => self.block(cpu, task, dies),
             Part::Forget(task) => self.forget(task),
@@ -107,7 +111,7 @@ impl Engine<'_> {
         let chosen = self.state.queue_for(task);
         let it = &mut self.state.tasks[task];
         let is_on_none = matches!(it.place, Place::Asleep | Place::Away) && it.life == Life::Alive;
-        if is_on_none && chosen != Some(it.run_queue) {
+        if is_on_none && !it.is_bound && chosen != Some(it.run_queue) {
             // On the way to another run queue's lock. Where there is none, select_fallback_rq gives it all CPUs.
             match chosen {
                 Some(queue) => it.run_queue = queue,
@@ -190,7 +194,7 @@ impl Engine<'_> {
     }
 
     /// scx_bpf_dsq_insert in ops.dispatch: into a buffer, with the number of the thread's enqueueing (qseq).
-    pub(crate) fn insert(&mut self, cpu: usize, task: usize) {
+    pub(crate) fn insert(&mut self, cpu: usize, task: usize, on: usize) {
         let is_valid = matches!(self.state.tasks[task].place, Place::WithEngine | Place::Queueing);
         self.state.tasks[task].has_slice = true;
         self.state.tasks[task].is_refilled = matches!(self.state.tasks[task].place, Place::Current(_));
@@ -200,12 +204,12 @@ impl Engine<'_> {
             if let Part::AfterDispatch(_, has_inserted) = &mut todo[at] {
                 *has_inserted = true;
             }
-            todo.insert(at + 1, Part::FinishInsert(task, is_valid));
+            todo.insert(at + 1, Part::FinishInsert(task, is_valid, on));
         }
     }
 
     /// finish_dispatch and dispatch_to_local_dsq. To wait for another run queue's lock, the CPU releases its own.
-    fn finish_insert(&mut self, cpu: usize, task: usize, is_valid: bool) -> Result<(), String> {
+    fn finish_insert(&mut self, cpu: usize, task: usize, is_valid: bool, on: usize) -> Result<(), String> {
         let it = self.state.tasks[task];
         if !is_valid || !matches!(it.place, Place::WithEngine | Place::Queueing) {
             self.state.cpus[cpu].run_queue_held_by = Some(cpu);
@@ -214,12 +218,12 @@ impl Engine<'_> {
         let is_locked = self.state.cpus[it.run_queue].run_queue_held_by.is_some_and(|holder| holder != cpu);
         if it.place == Place::Queueing || is_locked {
             self.state.cpus[cpu].run_queue_held_by = None;
-            self.state.next(cpu, &[Part::FinishInsert(task, true)]);
+            self.state.next(cpu, &[Part::FinishInsert(task, true, on)]);
             return Ok(());
         }
         self.state.cpus[cpu].run_queue_held_by = Some(cpu);
-        self.allowed(task, cpu)?;
-        self.put_into_local(task, cpu);
+        self.allowed(task, on)?;
+        self.put_into_local(task, on);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! The model as a whole: what may happen, what each CPU can do next, and what must hold.
 
+use crate::glue::ends::is_stranded;
 use crate::glue::engine::{Engine, NOW};
 use crate::glue::event::Event;
 use crate::glue::kernel::{is_enabled, is_private};
@@ -161,11 +162,12 @@ impl Glue {
                 let waiters = (0..).zip(&self.state.tasks).filter(|(_, task)| is_asleep(task));
                 events.extend(waiters.map(|(at, _)| Event::Wake(cpu, at)));
             }
+            // A thread that may not leave the CPU goes on there.
+            let is_bound = it.current.is_some_and(|current| self.state.tasks[current].is_bound);
+            events.extend(is_bound.then_some([Event::Block(cpu), Event::Bind(cpu)]).into_iter().flatten());
             return;
         }
-        let is_bound = self.state.tasks.iter().any(|task| task.is_bound);
-        // A thread that is bound to a CPU that goes needs the rescue.
-        if !self.state.is_a_cpu_changing() && !is_bound {
+        if !self.state.is_a_cpu_changing() {
             events.push(Event::Leave(cpu));
         }
         if let Some(current) = it.current {
@@ -194,12 +196,13 @@ impl Glue {
     /// What the thread does that has the CPU.
     fn list_for_current(&self, cpu: usize, task: &Task, events: &mut Vec<Event>) {
         events.push(Event::Block(cpu));
+        events.extend((self.state.cpus[cpu].rescued != 0).then_some(Event::MomentEnds(cpu)));
         if !task.is_bound {
             events.push(Event::Die(cpu));
         }
         if !task.is_away {
             events.extend([Event::SliceEnds(cpu), Event::Yield(cpu)]);
-            events.extend((!self.state.is_a_cpu_changing()).then_some(Event::Bind(cpu)));
+            events.push(Event::Bind(cpu));
         }
     }
 
@@ -210,8 +213,11 @@ impl Glue {
             // While somebody holds a reference to the thread that was there, its memory is no other thread's.
             Life::Absent if self.state.is_referred_to(at) || self.has_all_vps() => {}
             Life::Absent => events.push(Event::Fork(cpu, at)),
-            Life::Dead => events.push(Event::Exit(cpu, at)),
+            // Whoever kills the process may have found the thread before it ended.
+            Life::Dead => events.extend([Event::Exit(cpu, at), Event::Kill(cpu, at)]),
             Life::Alive => {
+                events.push(Event::Kill(cpu, at));
+                events.extend(self.is_queued(at).then_some(Event::Starve(cpu, at)));
                 if is_asleep(task) {
                     events.push(Event::Wake(cpu, at));
                 }
@@ -243,6 +249,9 @@ impl Glue {
             Event::Wake(cpu, task) => (cpu, under_run_queue_of(task, &[Part::Enqueue(task)])),
             Event::Block(cpu) | Event::Die(cpu) => (cpu, self.stop(cpu, matches!(event, Event::Die(_)))),
             Event::Exit(cpu, task) => (cpu, self.exit(task)),
+            Event::Kill(cpu, task) => (cpu, vec![Part::Signal(task)]),
+            Event::Starve(cpu, task) => (cpu, vec![Part::Rescue(task)]),
+            Event::MomentEnds(cpu) => (self.timekeeper_of(cpu), vec![Part::Lock(Section::EndMoment(cpu))]),
             Event::Affine(cpu, task, cpus) => {
                 (cpu, under_run_queue_of(task, &[Part::Dequeue(task), Part::Affine(task, cpus)]))
             }
@@ -275,7 +284,9 @@ impl Glue {
             }
             Event::LookForStarved(cpu) => {
                 let look = self.has_leaving().then_some(Part::Lock(Section::LookForLeaving));
-                (cpu, look.into_iter().chain([Part::DoErrands(0), Part::ChangeNotedCpus]).collect())
+                let rescue = self.orders.rescues_stranded.then_some(Part::RescueStranded);
+                let left = [Part::DoErrands(0), Part::ChangeNotedCpus];
+                (cpu, look.into_iter().chain(left).chain(rescue).collect())
             }
             Event::LookForKicks(cpu) => (cpu, vec![Part::Lock(Section::LookForKicks)]),
             _ => self.parts_of_hotplug(event),
@@ -339,10 +350,47 @@ impl Glue {
         [Part::LockRunQueueOf(task)].into_iter().chain(disable).chain(exit).collect()
     }
 
+    /// Whether a thread waits for a CPU that the engine gives.
+    fn is_queued(&self, at: usize) -> bool {
+        self.state.threads[self.state.tasks[at].stored.0 as usize % 8].is_queued
+    }
+
+    /// The CPU where the timer of a CPU goes off: the kernel gives the timers of one that is off to another one.
+    fn timekeeper_of(&self, cpu: usize) -> usize {
+        if self.state.cpus[cpu].is_off { 1 - cpu } else { cpu }
+    }
+
+    /// A moment that ends. A thread that was killed ends in it, as soon as it has the CPU.
+    fn list_moments(&self, steps: &mut Vec<Event>) {
+        for (cpu, it) in self.state.cpus.iter().enumerate().filter(|(_, it)| it.rescued != 0) {
+            let thread = &self.state.threads[it.rescued as usize % 8];
+            let is_its = |at: usize| self.state.tasks[at].vtime.0 == it.rescued.into();
+            let is_on_its_way = |part: &Part| matches!(part, Part::FinishInsert(at, true, _) if is_its(*at));
+            let will_have_it = it.local.iter().any(|at| is_its(*at)) || it.todo.iter().any(is_on_its_way);
+            if self.state.is_ending_on(cpu) {
+                steps.extend(it.todo.is_empty().then_some(Event::Die(cpu)));
+            } else if !(thread.is_dying && will_have_it)
+                && self.state.has_interrupts_on(self.timekeeper_of(cpu))
+            {
+                steps.push(Event::MomentEnds(cpu));
+            }
+        }
+    }
+
     /// Whether a CPU is about to go, and the core has it still.
     pub(crate) fn has_leaving(&self) -> bool {
         let offline = self.core.image().head.offline;
         (0..CPUS).any(|cpu| self.state.cpus[cpu].is_leaving && (offline >> cpu) & 1 == 0)
+    }
+
+    /// Whether a thread is stranded, and no CPU is to rescue it yet.
+    fn has_stranded(&self) -> bool {
+        let offline = self.core.image().head.offline as u8;
+        let is_to_rescue = |vp: u32| self.state.cpus.iter().any(|cpu| u32::from(cpu.rescue) == vp);
+        let waits = |vp: u32| self.state.threads[vp as usize].is_queued && !is_to_rescue(vp);
+        let all = 0..self.state.threads.len() as u32;
+        !self.state.was_sealed
+            && all.into_iter().any(|vp| waits(vp) && is_stranded(&self.state, offline, CoreVp(vp)))
     }
 
     /// Timers that may go off now. Pulses come all the time, but do something only if something is left to do. The
@@ -352,6 +400,7 @@ impl Glue {
         let is_left = self.state.is_something_left() && !self.state.was_sealed;
         let looks = self.orders.looks_for_what_was_left && (is_left || self.has_leaving());
         let looks = looks && (self.state.has_lost_a_timer || steps.is_empty());
+        let looks = looks || (self.has_stranded() && steps.is_empty() && self.orders.rescues_stranded);
         for cpu in (0..CPUS).filter(|cpu| self.state.has_interrupts_on(*cpu)) {
             if self.state.cpus[cpu].timer || (self.has_pulses && is_left) {
                 steps.push(Event::TimerGoesOff(cpu));
@@ -447,7 +496,8 @@ impl Model for Glue {
         };
         let is_free = |cpu: usize| state.cpus[cpu].run_queue_held_by.is_none();
         for (cpu, it) in state.cpus.iter().enumerate() {
-            if it.is_kicked && is_free(cpu) {
+            let was_cut_short = state.threads[it.rescued as usize % 8].was_cut_short;
+            if it.is_kicked && is_free(cpu) && !(was_cut_short && state.is_ending_on(cpu)) {
                 steps.push(Event::KickArrives(cpu));
             }
             if it.is_going && it.todo.is_empty() {
@@ -460,7 +510,7 @@ impl Model for Glue {
             let is_others = it.current.is_some_and(|current| state.tasks[current].is_away);
             match it.todo.last() {
                 // The stopper takes away what runs, or would run, on a CPU that is leaving.
-                None if it.is_leaving && !is_empty => {}
+                None if it.is_leaving && state.has_to_push(cpu) => {}
                 Some(part) if is_enabled(state, cpu, *part) => steps.push(Event::Go(cpu)),
                 None if is_others => {}
                 None if (it.resched || looks_soon(cpu)) && is_free(cpu) => steps.push(Event::Schedule(cpu)),
@@ -475,7 +525,7 @@ impl Model for Glue {
                 Place::Current(cpu) | Place::Local(cpu)
                     if is_free(cpu) && state.cpus[cpu].todo.is_empty() =>
                 {
-                    let must_go = state.cpus[cpu].is_leaving || !state.may_use(at, cpu);
+                    let must_go = state.must_push(at, cpu) || !state.may_use(at, cpu);
                     steps.extend(must_go.then_some(Event::Migrate(cpu, at)));
                 }
                 _ => {}
@@ -486,6 +536,7 @@ impl Model for Glue {
                 (0..CPUS).filter(|cpu| !state.cpus[*cpu].is_leaving && state.cpus[*cpu].todo.is_empty());
             steps.extend(calls.map(Event::LookForKicks));
         }
+        self.list_moments(steps);
         self.list_timers(steps);
     }
 
@@ -531,6 +582,7 @@ impl Model for Glue {
     }
 
     fn check(&mut self) -> Result<(), String> {
+        self.check_queues()?;
         let mut due = vec![];
         self.list_due(&mut due);
         if self.state.was_sealed || due.iter().any(|step| !Glue::is_late(*step)) {

@@ -5,6 +5,19 @@ use crate::glue::state::{CPUS, Life, Place, TASKS};
 use hls_core::{Image, VpState};
 
 impl Glue {
+    /// At any time: a thread is in one queue at most, once, and has one CPU at most.
+    pub(crate) fn check_queues(&self) -> Result<(), String> {
+        for (at, task) in self.state.tasks.iter().enumerate() {
+            let queued = self.state.cpus.iter().flat_map(|cpu| &cpu.local).filter(|queued| **queued == at);
+            let have = self.state.cpus.iter().filter(|cpu| cpu.current == Some(at)).count();
+            let is_queued = usize::from(matches!(task.place, Place::Local(_)));
+            if queued.count() != is_queued || have > 1 {
+                return Err(format!("thread {at} is {:?}, and in another queue or on two CPUs", task.place));
+            }
+        }
+        Ok(())
+    }
+
     /// What is left to do waits for the timer that looks for starved threads only where another timer was lost.
     pub(crate) fn check_noted(&self) -> Result<(), String> {
         if self.state.is_something_left() && !self.state.has_lost_a_timer {
@@ -45,6 +58,16 @@ impl Glue {
             self.core.check().map_err(|fault| fault.to_string())?;
         }
         Ok(())
+    }
+
+    /// Whether each of these CPUs decides, so that a thread which was killed has one for a moment. Where it waits for a
+    /// CPU that a real-time thread has, it gets another one when it starves.
+    fn may_end(&self, cpus: u8) -> bool {
+        let decides = |cpu: usize| {
+            let it = &self.state.cpus[cpu];
+            !it.is_leaving && !it.current.is_some_and(|current| self.state.tasks[current].is_away)
+        };
+        (0..CPUS).all(|cpu| (cpus >> cpu) & 1 == 0 || decides(cpu))
     }
 
     /// Nothing is left to do.
@@ -104,6 +127,19 @@ impl Glue {
         if task.place != Place::Asleep && !task.is_bound && thread.cpus != task.cpus {
             let (cpus, known) = (task.cpus, thread.cpus);
             return Err(format!("thread {at} may use the CPUs {cpus:#b}, and the core believes {known:#b}"));
+        }
+        // It goes on on a CPU that is going, whatever the core believes of it, or is to be put there.
+        let on_leaving = |cpu: usize| self.state.cpus[cpu].is_leaving && task.is_bound;
+        match task.place {
+            Place::Current(cpu) | Place::Local(cpu) if on_leaving(cpu) => return Ok(()),
+            Place::WithEngine if on_leaving(task.run_queue) => {
+                let is_to_rescue = self.state.cpus.iter().any(|cpu| u32::from(cpu.rescue) == vp.0);
+                return if is_to_rescue { Ok(()) } else { Err(format!("thread {at} is stranded")) };
+            }
+            _ => {}
+        }
+        if thread.is_dying && task.place == Place::WithEngine && self.may_end(thread.cpus) {
+            return Err(format!("thread {at} was killed, and waits for a CPU to end on"));
         }
         let on = usize::from(image.vps[vp.0 as usize].cpu);
         match (task.place, state) {

@@ -46,6 +46,10 @@ pub enum Section {
     ChangeCpu(usize, bool),
     /// `look_for_leaving`: notes the CPUs that are about to go.
     LookForLeaving,
+    /// `let_end`: the thread of a VP has been told to end; whether the VP is still of that thread is looked at.
+    LetEnd(CoreVp, (usize, u8)),
+    /// `act_on_time` on a CPU that a thread has for a moment: the moment is over.
+    EndMoment(usize),
     /// `put_off_kicks`: leaves kicks of these CPUs to whoever is next.
     PutOffKicks(u8),
     /// `make_call`, ten times a second, for whatever is to be kicked.
@@ -107,8 +111,8 @@ pub enum Part {
     InsertIfAllowed(usize),
     /// `insert(p, SCX_DSQ_LOCAL)` in `engine_dispatch`: notes the thread and the number of its enqueueing.
     Insert(usize),
-    /// `finish_dispatch`: the insert takes effect, unless the thread was dequeued since.
-    FinishInsert(usize, bool),
+    /// `finish_dispatch`: the insert takes effect, unless the thread was dequeued since; for which CPU.
+    FinishInsert(usize, bool, usize),
     /// What `balance_one` does behind `engine_dispatch`; whether that has inserted a thread.
     AfterDispatch(Option<usize>, bool),
     /// `scx_bpf_task_set_slice` in `engine_dispatch`: the thread goes on.
@@ -123,6 +127,14 @@ pub enum Part {
     Blocked(usize, bool),
     /// `seal()` by `hls_dump`.
     Seal,
+    /// `let_all_end`, of one thread: finds the thread's VP.
+    Signal(usize),
+    /// The end of `engine_enqueue`: a thread that has been told to end is to have a CPU.
+    LookAtDying(usize),
+    /// `rescue_starved`, without the lock: has a CPU rescue a thread that has waited for long.
+    Rescue(usize),
+    /// The same, of threads that are stranded.
+    RescueStranded,
 }
 
 /// Where a thread is, for the kernel.
@@ -209,6 +221,12 @@ pub(crate) struct Cpu {
     pub timer: bool,
     /// Which engine's function that timer calls.
     pub engine: u8,
+    /// The VP of a thread that it is to rescue; 0: none.
+    pub rescue: u8,
+    /// The VP of a thread that has it for a moment, without a grant; 0: none.
+    pub rescued: u8,
+    /// The VPs of dying threads that wait for such a moment, the first one last.
+    pub dying: Vec<u8>,
     /// Who holds the lock of its run queue.
     pub run_queue_held_by: Option<usize>,
     /// The parts of operations that it is about to do, the next one last.
@@ -223,6 +241,11 @@ pub(crate) struct Thread {
     pub cpus: u8,
     /// Whether `queued_at_ns` is set.
     pub is_queued: bool,
+    /// It has been told to end, and is in the list of some CPU.
+    pub is_dying: bool,
+    pub is_listed: bool,
+    /// Not in the engine: a kick that came late has cut its moment short. That happens once: a moment is a millisecond.
+    pub was_cut_short: bool,
     /// What is left to do about it: `LEAVE`, `GO`, `BIND`.
     pub errands: u8,
     /// `next_errand`: the VP behind it in the list, if it is there.
@@ -303,6 +326,9 @@ impl State {
             is_off: false,
             timer: false,
             engine: 0,
+            rescue: 0,
+            rescued: 0,
+            dying: vec![],
             run_queue_held_by: None,
             todo: vec![],
         };
@@ -330,7 +356,7 @@ impl State {
     /// The thread is enqueued anew, or taken out of its queue: inserts that noted its enqueueing have no effect.
     pub(crate) fn forget_inserts(&mut self, task: usize) {
         for part in self.cpus.iter_mut().flat_map(|cpu| &mut cpu.todo) {
-            if let Part::FinishInsert(inserted, is_valid) = part {
+            if let Part::FinishInsert(inserted, is_valid, _) = part {
                 *is_valid &= *inserted != task;
             }
         }
@@ -354,7 +380,9 @@ impl State {
             | Part::Move(of)
             | Part::Insert(of)
             | Part::InsertIfAllowed(of)
-            | Part::FinishInsert(of, _) => of == task,
+            | Part::FinishInsert(of, ..)
+            | Part::Signal(of)
+            | Part::Lock(Section::LetEnd(_, (of, _))) => of == task,
             _ => false,
         })
     }
@@ -375,6 +403,17 @@ impl State {
     pub(crate) fn may_use(&self, task: usize, cpu: usize) -> bool {
         let it = &self.tasks[task];
         if it.is_bound { it.run_queue == cpu } else { (it.cpus >> cpu) & 1 == 1 }
+    }
+
+    /// Whether the kernel takes a thread off this CPU, which is leaving: the thread may leave it.
+    pub(crate) fn must_push(&self, task: usize, cpu: usize) -> bool {
+        self.cpus[cpu].is_leaving && !self.tasks[task].is_bound
+    }
+
+    /// Whether there is such a thread.
+    pub(crate) fn has_to_push(&self, cpu: usize) -> bool {
+        let it = &self.cpus[cpu];
+        it.local.iter().chain(&it.current).any(|task| self.must_push(*task, cpu))
     }
 
     /// Whether something is noted that a timer is to do.
@@ -410,6 +449,13 @@ impl State {
         }
     }
 
+    /// Whether a thread that was killed has the CPU for a moment.
+    pub(crate) fn is_ending_on(&self, cpu: usize) -> bool {
+        let rescued = self.cpus[cpu].rescued;
+        let current = self.cpus[cpu].current.map(|current| self.tasks[current].vtime);
+        rescued != 0 && current == Some(CoreVp(rescued.into())) && self.threads[rescued as usize % 8].is_dying
+    }
+
     /// kick_one_cpu, under the lock of the CPU's run queue: the CPU is to look for what to run, and the slice of its
     /// thread is over.
     pub(crate) fn kick_arrives(&mut self, cpu: usize) {
@@ -419,6 +465,9 @@ impl State {
         }
         self.cpus[cpu].resched = true;
         if let Some(current) = self.cpus[cpu].current {
+            if self.is_ending_on(cpu) {
+                self.thread(self.tasks[current].vtime).was_cut_short = true;
+            }
             self.tasks[current].has_slice = false;
             self.tasks[current].is_refilled = false;
         }

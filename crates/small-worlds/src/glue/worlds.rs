@@ -16,7 +16,7 @@ pub struct World {
 }
 
 /// The worlds that are explored.
-pub const WORLDS: [World; 9] = [
+pub const WORLDS: [World; 11] = [
     World { name: "timers", events: is_frequent, has_pulses: false, longer_by: 0 },
     World { name: "pulses", events: is_frequent, has_pulses: true, longer_by: 0 },
     World { name: "bound", events: or_bound, has_pulses: false, longer_by: 0 },
@@ -25,12 +25,16 @@ pub const WORLDS: [World; 9] = [
     World { name: "ends", events: or_end, has_pulses: false, longer_by: 0 },
     World { name: "classes", events: is_of_classes, has_pulses: false, longer_by: 2 },
     World { name: "exits", events: is_of_exits, has_pulses: false, longer_by: 2 },
+    World { name: "kills", events: is_of_kills, has_pulses: false, longer_by: 0 },
+    World { name: "stranded", events: is_of_stranded, has_pulses: false, longer_by: 1 },
     World { name: "cpus", events: is_of_cpus, has_pulses: false, longer_by: 2 },
 ];
 
 /// What happens all the time.
 fn is_frequent(event: &Event) -> bool {
-    !matches!(event, Event::Bind(_) | Event::Dump(_) | Event::TakeOver(_) | Event::EndRun(_))
+    let is_of_moments = matches!(event, Event::Kill(..) | Event::Starve(..) | Event::MomentEnds(_));
+    let is_rare = matches!(event, Event::Bind(_) | Event::Dump(_) | Event::TakeOver(_) | Event::EndRun(_));
+    !is_of_moments && !is_rare
 }
 
 /// The same, without CPUs that go.
@@ -68,6 +72,19 @@ fn is_of_classes(event: &Event) -> bool {
 fn is_of_exits(event: &Event) -> bool {
     let leaves = matches!(event, Event::ChangeClass(_, 1) | Event::TimerGoesOff(_));
     leaves || matches!(event, Event::Die(_) | Event::StopAway(_, _, true) | Event::Exit(..) | Event::Fork(..))
+}
+
+/// Threads are killed, or starve, whatever they do, while affinities change and threads end.
+fn is_of_kills(event: &Event) -> bool {
+    let moments = matches!(event, Event::Kill(..) | Event::Starve(..) | Event::MomentEnds(_));
+    let ends = matches!(event, Event::Die(_) | Event::Exit(..) | Event::Fork(..));
+    let sleeps = matches!(event, Event::Block(_) | Event::Wake(..) | Event::Yield(_));
+    moments || ends || sleeps || matches!(event, Event::Affine(..) | Event::ChangeClass(..))
+}
+
+/// CPUs go and come that threads may not leave.
+fn is_of_stranded(event: &Event) -> bool {
+    is_of_cpus(event) || matches!(event, Event::Bind(_) | Event::Call(..))
 }
 
 /// CPUs go and come, while threads sleep and wake up.
