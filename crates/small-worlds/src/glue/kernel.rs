@@ -40,6 +40,7 @@ pub(crate) fn is_private(part: Part) -> bool {
             | Part::SetSlice(_)
             | Part::Blocked(..)
             | Part::Requeue(_)
+            | Part::Wake(_)
             | Part::StoreVp(..)
             | Part::Enable(_)
             | Part::LeaveClass(_)
@@ -89,6 +90,10 @@ impl Engine<'_> {
             Part::Dequeue(task) => self.dequeue(cpu, task),
             Part::Affine(task, cpus) => self.affine(cpu, task, cpus),
             Part::Requeue(task) => self.requeue(cpu, task),
+            Part::Wake(task) if self.state.tasks[task].place == Place::Asleep => {
+                self.state.next(cpu, &[Part::Enqueue(task)]);
+            }
+            Part::Wake(_) => {}
             // Of a thread that has been forgotten sched_ext hears nothing (task_dead_and_done).
             Part::LeaveClass(task) | Part::JoinClass(task) if self.state.tasks[task].life == Life::Absent => {
             }

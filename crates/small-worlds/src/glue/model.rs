@@ -246,7 +246,7 @@ impl Glue {
                 let wake = [Part::LockRunQueueOf(task), Part::Enqueue(task), Part::UnlockRunQueue];
                 (cpu, [&[Part::Lock(Section::Attach(task)), Part::Enable(task)][..], &wake].concat())
             }
-            Event::Wake(cpu, task) => (cpu, under_run_queue_of(task, &[Part::Enqueue(task)])),
+            Event::Wake(cpu, task) => (cpu, under_run_queue_of(task, &[Part::Wake(task)])),
             Event::Block(cpu) | Event::Die(cpu) => (cpu, self.stop(cpu, matches!(event, Event::Die(_)))),
             Event::Exit(cpu, task) => (cpu, self.exit(task)),
             Event::Kill(cpu, task) => (cpu, vec![Part::Signal(task)]),
@@ -393,6 +393,15 @@ impl Glue {
             && all.into_iter().any(|vp| waits(vp) && is_stranded(&self.state, offline, CoreVp(vp)))
     }
 
+    /// Whether a CPU has a thread that may not use it, and whose own CPUs have gone.
+    fn has_misplaced(&self, cpu: usize) -> bool {
+        let offline = self.core.image().head.offline as u8;
+        let is_misplaced = |at: usize| {
+            !self.state.may_use(at, cpu) && is_stranded(&self.state, offline, self.state.tasks[at].stored)
+        };
+        self.state.cpus[cpu].current.is_some_and(is_misplaced)
+    }
+
     /// Timers that may go off now. Pulses come all the time, but do something only if something is left to do. The
     /// timer that looks for starved threads goes off when nothing else happens, or where another one was lost.
     fn list_timers(&self, steps: &mut Vec<Event>) {
@@ -504,13 +513,16 @@ impl Model for Glue {
                 steps.push(Event::TellOffline(cpu));
             }
             let is_empty = it.current.is_none() && it.local.is_empty();
-            if it.is_leaving && !it.is_going && is_empty && state.may_stop_machine() {
+            let is_vacated = is_empty && !state.has_queued(cpu);
+            if it.is_leaving && !it.is_going && is_vacated && state.may_stop_machine() {
                 steps.push(Event::GoOff(cpu));
             }
             let is_others = it.current.is_some_and(|current| state.tasks[current].is_away);
             match it.todo.last() {
                 // The stopper takes away what runs, or would run, on a CPU that is leaving.
                 None if it.is_leaving && state.has_to_push(cpu) => {}
+                // Nor does it wait with a thread that was put where it may not be, since its own CPU went meanwhile.
+                None if self.has_misplaced(cpu) => {}
                 Some(part) if is_enabled(state, cpu, *part) => steps.push(Event::Go(cpu)),
                 None if is_others => {}
                 None if (it.resched || looks_soon(cpu)) && is_free(cpu) => steps.push(Event::Schedule(cpu)),

@@ -97,6 +97,8 @@ pub enum Part {
     Dequeue(usize),
     /// The kernel changes a thread's affinity (`set_cpus_allowed_common`).
     Affine(usize, u8),
+    /// `try_to_wake_up`, under the lock: wakes the thread, unless somebody else has done so meanwhile.
+    Wake(usize),
     /// The kernel queues the thread again.
     Requeue(usize),
     /// The kernel moves a queued thread to a run queue that it may be on (`move_queued_task`).
@@ -414,6 +416,13 @@ impl State {
     pub(crate) fn has_to_push(&self, cpu: usize) -> bool {
         let it = &self.cpus[cpu];
         it.local.iter().chain(&it.current).any(|task| self.must_push(*task, cpu))
+    }
+
+    /// Whether a thread is on the CPU's run queue that has no CPU: the kernel waits for it to leave
+    /// (balance_hotplug_wait).
+    pub(crate) fn has_queued(&self, cpu: usize) -> bool {
+        let waits = |place| !matches!(place, Place::Asleep | Place::Away | Place::Current(_));
+        self.tasks.iter().any(|task| task.run_queue == cpu && waits(task.place))
     }
 
     /// Whether something is noted that a timer is to do.
