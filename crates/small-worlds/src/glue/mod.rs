@@ -9,7 +9,8 @@
 //! of run queues are modelled too: what the kernel calls under such a lock, it calls here under it. A timer's function
 //! may be called wherever interrupts are on, and as late as it likes.
 //!
-//! What is not in the model: what timers do when time has passed, stolen time, kernel threads, suspended threads. See `docs/internals/small-worlds.md`.
+//! What is not in the model: what timers do when time has passed, stolen time, kernel threads, suspended threads. See
+//! `docs/internals/small-worlds.md`.
 
 mod ends;
 mod engine;
