@@ -70,27 +70,37 @@ HLS_GLOBAL_FUNC bool insert_dying(u32 cpu, u64 now)
 		u32 v = next_dying(c);
 		const struct engine_thread __arena *t = &domain->thread[v];
 		/* It may have had a CPU meanwhile, and have ended; the VP may be another thread's. */
-		if (!t->is_dying || !t->queued_at_ns || !((t->cpus >> cpu) & 1))
+		if (!t->is_dying || !t->queued_at_ns)
 			continue;
-		begin_moment(cpu, v, now);
-		return true;
+		if ((t->cpus >> cpu) & 1) {
+			begin_moment(cpu, v, now);
+			return true;
+		}
+		/* It has another affinity by now: one of those CPUs is to decide, and is kicked as for the core. */
+		domain->hls.kick |= list_dying(v);
 	}
 	if (c->dying)
 		set_timer_no_later(cpu, now, now);
 	return false;
 }
 
-/* The thread of v has been told to end. */
-HLS_GLOBAL_FUNC u32 let_end(u32 v)
+/*
+ * The thread whose VP this word names has been told to end. Whoever tells of a signal has read the word without the
+ * lock: the thread may have gone since, and the VP may be another thread's.
+ */
+HLS_GLOBAL_FUNC u32 let_end(u64 word)
 {
 	unsigned long irq;
 	u64 due = 0;
+	u32 v = vp_number(word);
 	if (v >= HLS_MAX_VPS)
 		return 0;
 	bpf_local_irq_save(&irq);
 	if (lock()) {
-		domain->thread[v].is_dying = true;
-		due = list_dying(v);
+		if (is_still_of(v, word >> VP_NUMBER_BITS)) {
+			domain->thread[v].is_dying = true;
+			due = list_dying(v);
+		}
 		unlock();
 	}
 	bpf_local_irq_restore(&irq);
@@ -105,9 +115,9 @@ static __always_inline void let_all_end(struct task_struct *p)
 	struct task_struct *t;
 	bpf_iter_task_new(&threads, p, BPF_TASK_ITER_PROC_THREADS);
 	while ((t = bpf_iter_task_next(&threads))) {
-		u32 v = kept_vp(t);
-		if (v)
-			let_end(v);
+		u64 word = kept_word(t);
+		if (word)
+			let_end(word);
 	}
 	bpf_iter_task_destroy(&threads);
 }

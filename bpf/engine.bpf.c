@@ -254,9 +254,8 @@ int engine_enqueue(u64 *ctx)
 		insert(p, SCX_DSQ_LOCAL_ON | cpu, SLICE_NS, flags);
 	kick(due);
 	/* Found anew: to keep `v` until here would take stack that the calls above need. */
-	v = vp_of(p);
-	if (unlikely(domain->thread[v].is_dying))
-		let_end(v);
+	if (unlikely(domain->thread[vp_of(p)].is_dying))
+		let_end(p->scx.dsq_vtime);
 	return 0;
 }
 

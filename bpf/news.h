@@ -30,11 +30,17 @@ static __always_inline void note_change(u32 v, u32 change)
 	__sync_fetch_and_or(&domain->changed[v / 64], 1ULL << (v % 64));
 }
 
+/* The word that names the VP of a thread, of whatever class the thread is now; 0: it has none. */
+static __always_inline u64 kept_word(struct task_struct *p)
+{
+	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, 0);
+	return word ? *word : 0;
+}
+
 /* The VP of a thread, of whatever class the thread is now; 0: it has none. */
 static __always_inline u32 kept_vp(struct task_struct *p)
 {
-	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, 0);
-	return word ? vp_number(*word) : 0;
+	return vp_number(kept_word(p));
 }
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Weights: the nice value of a thread and the cpu.weight of its cgroups are the share, below the root scheduler, of a
  * thread that nobody placed. The kernel tells of each cgroup with the controller `cpu`, of each weight and of each
- * move. A fork, and a new nice value, count at once. A cgroup's weight may concern all threads of the machine, and a
- * move all threads of a process: those user space weighs anew, as far as there is time for it (weigh_anew). A kernel
- * without CONFIG_EXT_GROUP_SCHED tells of no cgroups. Needs the maps of news.h.
+ * move. A fork counts at once. A new nice value concerns one thread, a move all threads of a process, and a cgroup's
+ * weight may concern all threads of the machine: those user space weighs anew, as far as there is time for it
+ * (weigh_anew). A kernel without CONFIG_EXT_GROUP_SCHED tells of no cgroups. Needs the maps of news.h.
  */
 #ifndef HLS_BPF_WEIGHTS_H
 #define HLS_BPF_WEIGHTS_H
@@ -164,7 +164,7 @@ int hls_set_weight(u64 *ctx)
 	return 0;
 }
 
-/* User space has the thread weighed anew: it is in another cgroup, or some cgroup has another weight. */
+/* User space has the thread weighed anew: it has another nice value or cgroup, or some cgroup has another weight. */
 static __always_inline void weigh_anew(u32 v, u32 generation)
 {
 	struct thread_weight *w = bpf_map_lookup_elem(&thread_weights, &v);

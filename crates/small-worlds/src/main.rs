@@ -1,7 +1,7 @@
 //! Explores small worlds; what it prints goes into `docs/internals/small-worlds.md`.
 
-use hls_core::CoreError;
 use hls_small_worlds::decision::{self, Decision};
+use hls_small_worlds::glue::worlds::{WORLDS, World};
 use hls_small_worlds::glue::{Glue, Orders};
 use hls_small_worlds::scheduling::hierarchies::{self, Hierarchy};
 use hls_small_worlds::scheduling::{calls, explore_all};
@@ -9,14 +9,16 @@ use hls_small_worlds::{Bounds, Explored, Memory, Violation, explore};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-const USAGE: &str = "usage: hls-small-worlds [core SCHEDULERS LENGTH [PLACE] | glue LENGTH | decision CPUS LENGTH]
+const USAGE: &str = "usage: hls-small-worlds [core SCHEDULERS LENGTH [PLACE] | glue LENGTH [WORLD] |
+                        decision CPUS LENGTH]
 
 Without arguments: the core in all hierarchies of one scheduler and of two, and in some of three, the glue, and a
 decision, each with sequences as long as fit into three quarters of an hour on two CPUs.
 
   core SCHEDULERS LENGTH [PLACE]  sequences of so many events in all hierarchies of so many schedulers, or in that at
                                   one place of the list
-  glue LENGTH                     sequences of so many events on the two CPUs of the model of the engine's glue
+  glue LENGTH [WORLD]             sequences of so many events on the two CPUs of the model of the engine's glue, in all
+                                  worlds or in that at one place of the list
   decision CPUS LENGTH            sequences of so many events in the model of a user-level scheduler's decision
 
 Exit status: 0 everything holds, 1 something is broken, 2 usage.";
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
                 core(schedulers, length, &chosen)
             });
             let decision = DECISION.map(|(cpus, length)| decision(cpus, length));
-            glue(GLUE) && core.iter().chain(&decision).all(|holds| *holds)
+            glue(GLUE, &WORLDS) && core.iter().chain(&decision).all(|holds| *holds)
         }
         (Some("core"), Some([schedulers @ 1..=3, length])) => {
             core(*schedulers, *length, &hierarchies::of(*schedulers))
@@ -59,7 +61,10 @@ fn main() -> ExitCode {
         (Some("core"), Some([schedulers @ 1..=3, length, place])) => {
             core(*schedulers, *length, hierarchies::of(*schedulers).get(*place..=*place).unwrap_or_default())
         }
-        (Some("glue"), Some([length])) => glue(*length),
+        (Some("glue"), Some([length])) => glue(*length, &WORLDS),
+        (Some("glue"), Some([length, place])) => {
+            glue(*length, WORLDS.get(*place..=*place).unwrap_or_default())
+        }
         (Some("decision"), Some([cpus @ 1..=2, length])) => decision(*cpus, *length),
         _ => {
             eprintln!("{USAGE}");
@@ -110,17 +115,22 @@ fn print_violation(hierarchy: &Hierarchy, violation: &Violation) {
     calls(hierarchy, violation).iter().for_each(|call| println!("  {call}"));
 }
 
-/// Explores the glue, and prints what was seen; whether everything holds.
-fn glue(length: usize) -> bool {
+/// Explores the glue in these worlds, and prints what was seen; whether everything holds.
+fn glue(length: usize, worlds: &[World]) -> bool {
+    let all = worlds.iter().map(|world| glue_in(length + world.longer_by, world));
+    all.filter(|holds| !holds).count() == 0
+}
+
+fn glue_in(length: usize, world: &World) -> bool {
     let begin = Instant::now();
-    let explored = match explored_glue(Glue::new(Orders::TODAY), length) {
+    let explored = match explored_glue(length, world) {
         Ok(explored) => explored,
         Err(what) => {
-            println!("glue: broken before the first event: {what}");
+            println!("glue, {}: broken before the first event: {what}", world.name);
             return false;
         }
     };
-    println!("glue, {length} events: {}", counts(&explored, begin.elapsed()));
+    println!("glue, {}, {length} events: {}", world.name, counts(&explored, begin.elapsed()));
     explored.violation.iter().for_each(print_interleaving);
     explored.violation.is_none()
 }
@@ -152,9 +162,19 @@ fn print_interleaving(violation: &Violation) {
     println!("broken: {}", violation.what);
 }
 
-fn explored_glue(glue: Result<Glue, CoreError>, length: usize) -> Result<Explored, String> {
-    let mut glue = glue.map_err(|error| error.to_string())?;
+/// From one start after the other: to have the states of all takes too much memory.
+fn explored_glue(length: usize, world: &World) -> Result<Explored, String> {
+    let mut glue = Glue::new(Orders::TODAY).map_err(|error| error.to_string())?.in_world(world);
     let starts = glue.starts()?;
-    let bounds = Bounds { length, twin_of: TWIN_OF };
-    Ok(explore(&mut glue, &mut Memory::default(), &starts, bounds))
+    let mut all = Explored::default();
+    for start in starts.chunks(1) {
+        let bounds = Bounds { length, twin_of: TWIN_OF };
+        let explored = explore(&mut glue, &mut Memory::default(), start, bounds);
+        all.add(&explored);
+        all.violation = explored.violation;
+        if all.violation.is_some() {
+            break;
+        }
+    }
+    Ok(all)
 }

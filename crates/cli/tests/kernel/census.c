@@ -6,9 +6,10 @@
  *
  * Reads /proc, then the domain through the memory of the run, then /proc again, for threads come and go meanwhile. Each
  * thread that was there both times must be in the domain, once, with its process; nothing may be in the domain, and
- * missing from /proc, in LOST_AFTER censuses in a row; and no thread may want a CPU that long without having one. In a
+ * missing from /proc, in LOST_AFTER censuses in a row; and no thread may want a CPU that long without having one, nor
+ * may an errand, or a CPU that has gone or is back, wait that long for a timer, or a VP without a thread stay. In a
  * virtual machine the host may leave out a CPU for seconds, and whoever waits for it waits for the host: a census in
- * which not all CPUs have run threads by turns does not count for a thread that waits.
+ * which not all CPUs have run threads by turns does not count for what waits.
  * Prints how many threads were counted how often; exit status 1: one is missing or lost, 3: hls has gone.
  */
 #include "bpf/domain.h"
@@ -45,7 +46,11 @@ static struct census {
 } first, second, earlier;
 
 static struct engine_thread entries[HLS_MAX_VPS];
+static vp_t vps[HLS_MAX_VPS];
 static int unlisted[HLS_MAX_VPS]; /* for how many censuses the thread of a VP was in no list of /proc */
+static int undone[HLS_MAX_VPS];   /* for how many there were errands about it */
+static int kept[HLS_MAX_VPS];     /* for how many it was there without a thread or errands */
+static int noted[HLS_MAX_CPUS];   /* for how many a CPU had gone, or was back, and the core had not heard of it */
 static unsigned keeper;
 static unsigned long long turns[HLS_MAX_CPUS]; /* that each CPU had given threads at the census before */
 static int all_cpus_run;                       /* whether all have gone on since then */
@@ -203,6 +208,40 @@ static int is_left_over(unsigned v)
 	return ++unlisted[v] >= LOST_AFTER && report("LEFT OVER", entry->pid, entry->tgid, ": VP", v);
 }
 
+/* Whether what must end soon has lasted for too many censuses. */
+static int lasts(int *censuses, int is_so, const char *what, const char *name, unsigned number)
+{
+	*censuses = is_so ? *censuses + all_cpus_run : 0;
+	if (*censuses < LOST_AFTER)
+		return 0;
+	printf("%s: %s %u for %d censuses\n", what, name, number, *censuses);
+	return 1;
+}
+
+/* Whether errands about a VP are not done, or a VP is there for nobody. */
+static int is_forgotten(unsigned v)
+{
+	const struct engine_thread *entry = &entries[v];
+	int is_nobodys = (vps[v].flags & HLS_USED) && vps[v].parent && !vps[v].child && !entry->pid;
+
+	return lasts(&undone[v], entry->errands, "UNDONE: errands about", "VP", v) ||
+	       lasts(&kept[v], is_nobodys && !entry->errands, "NOT GIVEN BACK", "VP", v);
+}
+
+/* How many CPUs have gone, or are back, without the core being told. */
+static int count_untold(int memory)
+{
+	u64 gone = 0, back = 0;
+	int wrong = 0;
+
+	if (pread(memory, &gone, sizeof(gone), AT(cpus_gone)) != sizeof(gone) ||
+	    pread(memory, &back, sizeof(back), AT(cpus_back)) != sizeof(back))
+		return 0;
+	for (unsigned cpu = 0; cpu < HLS_MAX_CPUS; cpu++)
+		wrong += lasts(&noted[cpu], (gone | back) >> cpu & 1, "UNTOLD", "CPU", cpu);
+	return wrong;
+}
+
 /* One census: how many of the threads are not as they must be; -1: hls has gone. */
 static int count(int memory)
 {
@@ -216,6 +255,8 @@ static int count(int memory)
 	if (pread(memory, entries, (used + 1) * sizeof(entries[0]), AT(thread)) !=
 	    (ssize_t)((used + 1) * sizeof(entries[0])))
 		return -1;
+	if (pread(memory, vps, (used + 1) * sizeof(vps[0]), AT(hls.vp)) != (ssize_t)((used + 1) * sizeof(vps[0])))
+		return -1;
 	take(&second);
 	for (int i = 0; i < second.number; i++) {
 		struct seen *seen = &second.seen[i];
@@ -223,7 +264,8 @@ static int count(int memory)
 			wrong += is_missing(seen, used) + is_lost(seen);
 	}
 	for (unsigned v = 1; v <= used; v++)
-		wrong += is_left_over(v);
+		wrong += is_left_over(v) + is_forgotten(v);
+	wrong += count_untold(memory);
 	earlier = second;
 	return wrong;
 }

@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 17] = [
+const OWN: [&str; 18] = [
     "saboteur",
     "mover",
     "crowd",
     "teller",
     "in_kernel",
     "churn",
+    "storm",
     "census",
     "attacker",
     "herd",

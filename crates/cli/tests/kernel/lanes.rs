@@ -65,6 +65,7 @@ pub fn all() -> Vec<Lane> {
         lone("night_policies_in_exact_time", "night/at-once/policies.sh", two_exact(), ""),
         lone("night_churn_at_once", CHURN, at_once(4), NIGHT),
         lone("night_churn_with_tickets", CHURN, with_tickets(at_once(2)), "CHURN=30\n"),
+        lone("night_errands_at_once", "night/long/errands.sh", at_once(4), NIGHT),
         lone("storm_churn", CHURN, at_once(8), STORM),
         lone("storm_literature", "night/at-once/literature.sh", at_once(8), STORM),
         lone("storm_agents", "night/agents/1-harm.sh", at_once(2), STORM),

@@ -1,38 +1,10 @@
 //! What the engine does: its sections under the lock, and what it does outside of them. Each names the function of
 //! `bpf/` that it stands for.
 
-use crate::glue::state::{CPUS, Life, Lock, Part, Section, State};
+use crate::glue::orders::{Back, Insert, Orders};
+use crate::glue::state::{CPUS, GO, Life, Lock, Part, Place, Section, State};
 use hls_core::{Calls, Core, CoreScheduler, CoreVp, Params, VpState};
 use hls_units::Nanos;
-
-/// When, in `engine_dispatch`, the engine inserts the thread that the core has chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Insert {
-    /// Under the lock: what the core knows of the thread's affinity is true of the stay in the queue that the kernel
-    /// notes.
-    UnderLock,
-    /// When the lock is free again.
-    BehindLock,
-    /// When the lock is free again, if the thread may use the CPU then.
-    BehindLockChecked,
-}
-
-/// The orders in which the engine does things, where another order was a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Orders {
-    /// `engine_exit_task` empties the VP's place in the map `tasks` before it gives the VP back.
-    pub exit_drops_first: bool,
-    /// See [`Insert`].
-    pub insert: Insert,
-    /// The seal is no state of the lock that `unlock` could change.
-    pub unlock_keeps_seal: bool,
-}
-
-impl Orders {
-    /// Those of the engine: to be changed with it.
-    pub const TODAY: Orders =
-        Orders { exit_drops_first: true, insert: Insert::UnderLock, unlock_keeps_seal: true };
-}
 
 /// The time: it does not pass.
 pub(crate) const NOW: Nanos = Nanos(0);
@@ -45,6 +17,8 @@ pub(crate) struct Engine<'e> {
     pub(crate) core: &'e mut Core,
     pub(crate) state: &'e mut State,
     pub(crate) orders: Orders,
+    /// Programs may not set timers: instead a timer of the kernel's own goes off on each CPU every so often.
+    pub(crate) has_pulses: bool,
 }
 
 impl Engine<'_> {
@@ -53,11 +27,14 @@ impl Engine<'_> {
         if self.state.lock == Lock::Free {
             self.state.lock = Lock::Held(cpu);
             self.state.next(cpu, &[Part::Do(section)]);
+        } else if matches!(section, Section::FirstErrand(_)) && !self.orders.errands_heed_seal {
+            self.state.next(cpu, &[Part::Do(section)]);
         }
     }
 
     /// `unlock()`, bpf/lock.h.
-    fn unlock(&mut self, cpu: usize) {
+    pub(crate) fn unlock(&mut self, cpu: usize) {
+        self.state.sealed_while_held_by = None;
         if !self.orders.unlock_keeps_seal || self.state.lock == Lock::Held(cpu) {
             self.state.lock = Lock::Free;
         }
@@ -71,8 +48,13 @@ impl Engine<'_> {
     }
 
     /// What follows a section outside of the lock, with the kick that is last.
-    fn then(&mut self, cpu: usize, parts: &[Part]) {
-        let due = self.take_kicks();
+    pub(crate) fn then(&mut self, cpu: usize, parts: &[Part]) {
+        self.then_kick(cpu, 0, parts);
+    }
+
+    /// The same, with a kick of further CPUs.
+    pub(crate) fn then_kick(&mut self, cpu: usize, others: u8, parts: &[Part]) {
+        let due = self.take_kicks() | others;
         self.unlock(cpu);
         if due != 0 {
             self.state.next(cpu, &[Part::Kick(due)]);
@@ -82,28 +64,44 @@ impl Engine<'_> {
 
     /// A section under the lock, and `unlock()`.
     pub(crate) fn section(&mut self, cpu: usize, section: Section) -> Result<(), String> {
+        if self.state.lock == Lock::Sealed && self.state.sealed_while_held_by != Some(cpu) {
+            return Err(format!("the lock is sealed, and CPU {cpu} does its section ({section:?})"));
+        }
         match section {
             Section::Attach(task) => self.attach(cpu, task)?,
             Section::Detach(task) => self.detach(cpu, task)?,
             Section::Enqueue(task) => self.enqueue(cpu, task),
-            Section::Stop(task, blocks) => self.stop(cpu, task, blocks),
+            Section::Stop(task) => self.stop(cpu, task),
             Section::LeaveQueue(task) => {
                 // leave_queue(), bpf/engine.bpf.c
                 let vp = self.state.tasks[task].vtime;
                 self.state.thread(vp).is_queued = false;
                 self.unlock(cpu);
             }
-            Section::SetCpumask(task) => self.set_cpumask(cpu, task)?,
+            Section::LeaveClass(task) => self.leave_class(cpu, task)?,
+            Section::ChangeAffinity(task) => self.change_affinity(cpu, task)?,
+            Section::TakeBack(task) => self.take_back(cpu, task),
+            Section::FirstErrand(is_last) => self.do_first_errand(cpu, is_last)?,
             Section::Dispatch(before) => self.dispatch(cpu, before),
-            Section::Yield(task) => {
-                // engine_yielded, bpf/engine.bpf.c
-                self.core.yield_now(self.state.tasks[task].vtime, NOW);
-                self.state.kicked |= 1 << cpu;
-                self.state.tasks[task].has_slice = false;
-                self.state.cpus[cpu].resched = true;
+            Section::Yield(task) => self.yielded(cpu, task),
+            Section::NoteCpu(is_back) => self.note_cpu(cpu, is_back)?,
+            Section::ChangeNotedCpu => self.change_noted_cpu(cpu)?,
+            Section::ChangeCpu(changed, is_back) => {
+                self.change_cpu(changed, is_back)?;
                 self.then(cpu, &[]);
             }
-            Section::ChangeCpu(is_back) => self.change_cpu(cpu, is_back)?,
+            Section::LookForLeaving => self.look_for_leaving(cpu),
+            Section::LetEnd(vp, of) => return self.let_end(cpu, vp, of),
+            Section::EndMoment(of) => {
+                let ended = if self.state.cpus[of].rescued == 0 { 0 } else { self.end_moment(of) };
+                self.then_kick(cpu, ended, &[]);
+            }
+            Section::PutOffKicks(cpus) => {
+                // put_off_kicks(), bpf/due.h
+                self.state.kicked &= !cpus;
+                self.unlock(cpu);
+            }
+            Section::LookForKicks => self.then(cpu, &[]),
             Section::Call(task, vp, incarnation) => self.call(cpu, task, vp, incarnation),
         }
         Ok(())
@@ -120,6 +118,8 @@ impl Engine<'_> {
         thread.known = thread.of;
         thread.cpus = it.cpus & all;
         thread.is_queued = false;
+        thread.is_dying = false;
+        thread.was_cut_short = false;
         if it.cpus != all {
             let bound = self.core.set_affinity(vp, it.cpus.into(), NOW);
             bound.map_err(|error| format!("the affinity of a new thread: {error}"))?;
@@ -130,13 +130,19 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// engine_exit_task, bpf/threads.h: from `lock()` to `kick()`.
+    /// engine_exit_task, bpf/threads.h: from `lock()` to `unlock()`.
     fn detach(&mut self, cpu: usize, task: usize) -> Result<(), String> {
         let vp = self.state.tasks[task].stored;
         self.state.thread(vp).of = None;
-        self.core.detach(vp, NOW).map_err(|error| format!("VP {} cannot be detached: {error}", vp.0))?;
+        let waits = self.orders.exit_waits_for_errands && self.state.thread(vp).errands != 0;
+        if self.core.state(vp) == VpState::Waiting && !waits {
+            self.core.detach(vp, NOW).map_err(|error| format!("VP {} cannot be detached: {error}", vp.0))?;
+        } else {
+            self.leave_errand(cpu, vp, task, GO)?;
+        }
+        self.unlock(cpu);
         let drop = (!self.orders.exit_drops_first).then_some(Part::DropTask(vp));
-        self.then(cpu, &drop.into_iter().collect::<Vec<_>>());
+        self.state.next(cpu, &drop.into_iter().collect::<Vec<_>>());
         Ok(())
     }
 
@@ -144,46 +150,61 @@ impl Engine<'_> {
     fn enqueue(&mut self, cpu: usize, task: usize) {
         let it = self.state.tasks[task];
         let vp = it.vtime;
-        if self.state.thread(vp).cpus != it.cpus {
-            self.state.thread(vp).cpus = it.cpus;
+        let cpus = if it.is_bound { 1 << it.run_queue } else { it.cpus };
+        if self.state.thread(vp).cpus != cpus {
+            self.state.thread(vp).cpus = cpus;
+            self.core.release(vp, NOW);
             // Refused only for an affinity without a CPU, which the kernel does not give.
-            let _ = self.core.set_affinity(vp, it.cpus.into(), NOW);
+            let _ = self.core.set_affinity(vp, cpus.into(), NOW);
         }
         self.core.request(vp, NOW);
-        let on = usize::from(self.core.image().vps[vp.0 as usize].cpu);
+        let on = self.cpu_of(vp);
         let is_leaving = on != cpu && self.state.cpus[on].is_leaving;
         if self.core.state(vp) == VpState::Running && is_leaving {
             // Refused for the last CPU, which does not leave.
             let _ = self.core.offline(on as u16, NOW);
         }
         let granted = self.core.state(vp) == VpState::Running;
-        let on = usize::from(self.core.image().vps[vp.0 as usize].cpu);
         self.state.thread(vp).is_queued = !granted;
         let insert = [Part::InsertOn(task, on)];
+        self.state.next(cpu, &[Part::LookAtDying(task)]);
         self.then(cpu, if granted { &insert } else { &[] });
     }
 
     /// stop(), bpf/engine.bpf.c.
-    fn stop(&mut self, cpu: usize, task: usize, blocks: bool) {
+    fn stop(&mut self, cpu: usize, task: usize) {
         let vp = self.state.tasks[task].vtime;
+        let gives_up = self.is_granted_here(vp, cpu);
         self.state.thread(vp).is_queued = false;
         self.core.release(vp, NOW);
-        if blocks {
+        if gives_up {
             self.state.kicked |= 1 << cpu;
         }
-        self.then(cpu, &[]);
+        let is_rescued = u32::from(self.state.cpus[cpu].rescued) == vp.0;
+        let ended = if is_rescued { self.end_moment(cpu) } else { 0 };
+        self.then_kick(cpu, ended, &[]);
     }
 
-    /// engine_set_cpumask, bpf/engine.bpf.c.
-    fn set_cpumask(&mut self, cpu: usize, task: usize) -> Result<(), String> {
-        let it = self.state.tasks[task];
-        if self.state.thread(it.vtime).cpus != it.cpus {
-            self.state.thread(it.vtime).cpus = it.cpus;
-            let bound = self.core.set_affinity(it.vtime, it.cpus.into(), NOW);
-            bound.map_err(|error| format!("an affinity: {error}"))?;
+    /// leaves_granted(), bpf/engine.bpf.c.
+    fn is_granted_here(&self, vp: CoreVp, cpu: usize) -> bool {
+        self.core.state(vp) == VpState::Running && self.cpu_of(vp) == cpu
+    }
+
+    /// The CPU that the core has granted to a VP, or had granted last.
+    pub(crate) fn cpu_of(&self, vp: CoreVp) -> usize {
+        usize::from(self.core.image().vps[vp.0 as usize].cpu)
+    }
+
+    /// engine_yielded, bpf/engine.bpf.c.
+    fn yielded(&mut self, cpu: usize, task: usize) {
+        let vp = self.state.tasks[task].vtime;
+        if self.is_granted_here(vp, cpu) {
+            self.state.kicked |= 1 << cpu;
         }
+        self.core.yield_now(vp, NOW);
+        self.state.tasks[task].has_slice = false;
+        self.state.cpus[cpu].resched = true;
         self.then(cpu, &[]);
-        Ok(())
     }
 
     /// engine_dispatch, bpf/engine.bpf.c.
@@ -192,10 +213,12 @@ impl Engine<'_> {
         self.state.kicked &= !(1 << cpu);
         let mut parts = vec![];
         let mut inserted = None;
+        let mut others = 0;
+        let is_rescue = self.insert_dying(cpu, &mut others) || self.insert_starved(cpu);
         if let Some(vp) = chosen {
             let is_before = before.is_some_and(|before| self.state.tasks[before].vtime == vp);
             let thread = self.state.thread(vp);
-            if is_before && !thread.is_queued {
+            if is_before && !thread.is_queued && !is_rescue {
                 parts.extend(before.map(Part::SetSlice));
             }
             inserted = if thread.is_queued { thread.task } else { None };
@@ -203,29 +226,18 @@ impl Engine<'_> {
         }
         if let Some(task) = inserted {
             match self.orders.insert {
-                Insert::UnderLock => self.insert(cpu, task),
+                Insert::UnderLock => self.insert(cpu, task, cpu),
                 Insert::BehindLock => parts.push(Part::Insert(task)),
                 Insert::BehindLockChecked => parts.push(Part::InsertIfAllowed(task)),
             }
         }
-        let due = self.take_kicks();
+        let due = self.take_kicks() | (others & !self.state.kicked);
+        self.state.kicked |= others;
         self.unlock(cpu);
         if due != 0 {
             parts.push(Part::Kick(due));
         }
         self.state.next(cpu, &parts);
-    }
-
-    /// change_cpu(), bpf/engine.bpf.c.
-    fn change_cpu(&mut self, cpu: usize, is_back: bool) -> Result<(), String> {
-        self.state.kicked &= !(1 << cpu);
-        let changed = match is_back {
-            true => self.core.online(cpu as u16, NOW),
-            false => self.core.offline(cpu as u16, NOW),
-        };
-        changed.map_err(|error| format!("a CPU came or went that the hierarchy does not have: {error}"))?;
-        self.then(cpu, &[]);
-        Ok(())
     }
 
     /// make_call and is_of(), bpf/calls.h.
@@ -254,13 +266,32 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// hls_running, bpf/engine.bpf.c: reads the core without its lock.
+    /// hls_running, bpf/engine.bpf.c: reads the core without its lock. Where a CPU has changed the class or the
+    /// affinity of a thread that runs, the kernel calls it on that CPU.
     pub(crate) fn running(&mut self, cpu: usize, task: usize) {
         let image = self.core.image();
         let vp = &image.vps[self.state.tasks[task].vtime.0 as usize];
-        let is_due = vp.state != 2 || usize::from(vp.cpu) != cpu || (image.head.kick >> cpu) & 1 == 1;
-        if is_due {
+        let v = self.state.tasks[task].vtime.0;
+        let it = &self.state.cpus[cpu];
+        let is_granted = vp.state == 2 && usize::from(vp.cpu) == cpu;
+        let is_due = !is_granted || (image.head.kick >> cpu) & 1 == 1 || !it.dying.is_empty();
+        let is_due = is_due && v != it.rescued.into();
+        let is_going = (image.head.offline >> cpu) & 1 == 1 || self.state.cpus[cpu].is_leaving;
+        if is_due && !is_going {
             self.state.kick(1 << cpu);
         }
+    }
+
+    /// What hls_enable does with a thread that comes back.
+    pub(crate) fn enable_again(&self, task: usize) -> Vec<Part> {
+        let it = &self.state.tasks[task];
+        let has_errands = self.state.threads[it.stored.0 as usize % 8].errands != 0;
+        let takes_back = self.orders.back == Back::Enable && has_errands;
+        let back = takes_back.then_some(Part::Lock(Section::TakeBack(task)));
+        let kick = match it.place {
+            Place::Current(on) if self.orders.enable_kicks => Some(Part::Kick(1 << on)),
+            _ => None,
+        };
+        [Part::Enable(task)].into_iter().chain(kick).chain(back).collect()
     }
 }

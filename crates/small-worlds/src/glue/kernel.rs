@@ -16,7 +16,7 @@ pub(crate) fn is_enabled(state: &State, cpu: usize, part: Part) -> bool {
             is_free(it.run_queue) && !is_moved_by_other
         }
         Part::Lock(_) => !matches!(state.lock, Lock::Held(_)),
-        Part::FinishInsert(task, is_valid) => {
+        Part::FinishInsert(task, is_valid, _) => {
             let it = &state.tasks[task];
             match it.place {
                 // Waits for the end of the enqueueing, or for the other run queue's lock: without its own.
@@ -30,7 +30,7 @@ pub(crate) fn is_enabled(state: &State, cpu: usize, part: Part) -> bool {
 }
 
 /// Whether a part is nothing to any other CPU, because its CPU does it under the lock of its run queue, or to a thread
-/// that nobody else knows; or only releases a lock.
+/// that nobody else knows; or only releases a lock, or looks whether there is anything to take it for.
 pub(crate) fn is_private(part: Part) -> bool {
     matches!(
         part,
@@ -40,8 +40,14 @@ pub(crate) fn is_private(part: Part) -> bool {
             | Part::SetSlice(_)
             | Part::Blocked(..)
             | Part::Requeue(_)
+            | Part::Wake(_)
             | Part::StoreVp(..)
             | Part::Enable(_)
+            | Part::LeaveClass(_)
+            | Part::JoinClass(_)
+            | Part::EndRunFor(_)
+            | Part::DoErrands(_)
+            | Part::ChangeNotedCpus
             | Part::UnlockRunQueue
     )
 }
@@ -57,29 +63,43 @@ impl Engine<'_> {
         match part {
             Part::Lock(section) => self.lock(cpu, section),
             Part::Do(section) => return self.section(cpu, section),
-            Part::Kick(cpus) => self.state.kick(cpus),
-            Part::Seal => {
-                self.state.lock = Lock::Sealed;
-                self.state.was_sealed = true;
-            }
+            Part::Kick(cpus) => return self.kick_all(cpu, cpus),
+            Part::DoErrands(done) => self.do_errands(cpu, done),
+            Part::ChangeNotedCpus => self.change_noted_cpus(cpu),
+            Part::TakeOverTimer(on) => self.take_over_timer(on),
+            Part::Seal => self.seal(),
+            Part::Signal(task) => self.signal(cpu, task),
+            Part::LookAtDying(task) => self.look_at_dying(cpu, task),
+            Part::Rescue(task) => return self.rescue(cpu, self.state.tasks[task].stored),
+            Part::RescueStranded => return self.rescue_stranded(cpu),
             Part::Running(task) => self.running(cpu, task),
             Part::LockRunQueueOf(task) => self.lock_run_queue_of(cpu, task),
             Part::UnlockRunQueue => self.unlock_run_queues(cpu),
             Part::Balance(before) => self.balance(cpu, before),
             Part::AfterDispatch(before, has_inserted) => self.after_dispatch(cpu, before, has_inserted),
             Part::Pick => self.pick(cpu),
-            Part::Insert(task) => self.insert(cpu, task),
+            Part::Insert(task) => self.insert(cpu, task, cpu),
             Part::InsertIfAllowed(task) if self.state.may_use(task, cpu) => {
                 self.state.next(cpu, &[Part::Insert(task)]);
             }
             Part::InsertIfAllowed(_) => {}
-            Part::FinishInsert(task, is_valid) => return self.finish_insert(cpu, task, is_valid),
+            Part::FinishInsert(task, is_valid, on) => return self.finish_insert(cpu, task, is_valid, on),
             Part::SetSlice(task) => self.state.tasks[task].has_slice = true,
             Part::Blocked(task, dies) => self.block(cpu, task, dies),
             Part::Forget(task) => self.forget(task),
             Part::Dequeue(task) => self.dequeue(cpu, task),
             Part::Affine(task, cpus) => self.affine(cpu, task, cpus),
             Part::Requeue(task) => self.requeue(cpu, task),
+            Part::Wake(task) if self.state.tasks[task].place == Place::Asleep => {
+                self.state.next(cpu, &[Part::Enqueue(task)]);
+            }
+            Part::Wake(_) => {}
+            // Of a thread that has been forgotten sched_ext hears nothing (task_dead_and_done).
+            Part::LeaveClass(task) | Part::JoinClass(task) if self.state.tasks[task].life == Life::Absent => {
+            }
+            Part::LeaveClass(task) => self.put_into_other_class(cpu, task),
+            Part::JoinClass(task) => self.put_back_into_class(cpu, task),
+            Part::EndRunFor(task) => self.end_run_for(cpu, task),
             Part::Move(task) => self.move_queued(cpu, task),
             Part::Enqueue(task) => self.enqueue_task(cpu, task),
             Part::Enqueued(task) => self.enqueued(task),
@@ -95,19 +115,17 @@ impl Engine<'_> {
     fn lock_run_queue_of(&mut self, cpu: usize, task: usize) {
         let chosen = self.state.queue_for(task);
         let it = &mut self.state.tasks[task];
-        if it.place == Place::Asleep && it.life == Life::Alive && chosen != Some(it.run_queue) {
+        let is_on_none = matches!(it.place, Place::Asleep | Place::Away) && it.life == Life::Alive;
+        if is_on_none && !it.is_bound && chosen != Some(it.run_queue) {
             // On the way to another run queue's lock. Where there is none, select_fallback_rq gives it all CPUs.
             match chosen {
-                Some(queue) => {
-                    it.run_queue = queue;
-                    self.state.next(cpu, &[Part::LockRunQueueOf(task)]);
-                }
-                None => {
-                    it.cpus = (1 << CPUS) - 1;
-                    let parts = [Part::Lock(Section::SetCpumask(task)), Part::LockRunQueueOf(task)];
-                    self.state.next(cpu, &parts);
-                }
+                Some(queue) => it.run_queue = queue,
+                None => it.cpus = (1 << CPUS) - 1,
             }
+            let is_told = chosen.is_none() && !it.is_away;
+            let tell = is_told.then_some(Part::Lock(Section::ChangeAffinity(task)));
+            let parts = tell.into_iter().chain([Part::LockRunQueueOf(task)]);
+            self.state.next(cpu, &parts.collect::<Vec<_>>());
             return;
         }
         let queue = it.run_queue;
@@ -140,6 +158,8 @@ impl Engine<'_> {
         } else if let Some(task) = self.state.first_of_all(cpu) {
             self.put_into_local(task, cpu); // consume_global_dsq
             self.put_and_pick(cpu, before);
+        } else if self.state.is_ending {
+            self.put_and_pick(cpu, before); // scx_rq_bypassing
         } else {
             let parts = [Part::Lock(Section::Dispatch(before)), Part::AfterDispatch(before, false)];
             self.state.next(cpu, &parts);
@@ -179,7 +199,7 @@ impl Engine<'_> {
     }
 
     /// scx_bpf_dsq_insert in ops.dispatch: into a buffer, with the number of the thread's enqueueing (qseq).
-    pub(crate) fn insert(&mut self, cpu: usize, task: usize) {
+    pub(crate) fn insert(&mut self, cpu: usize, task: usize, on: usize) {
         let is_valid = matches!(self.state.tasks[task].place, Place::WithEngine | Place::Queueing);
         self.state.tasks[task].has_slice = true;
         self.state.tasks[task].is_refilled = matches!(self.state.tasks[task].place, Place::Current(_));
@@ -189,12 +209,12 @@ impl Engine<'_> {
             if let Part::AfterDispatch(_, has_inserted) = &mut todo[at] {
                 *has_inserted = true;
             }
-            todo.insert(at + 1, Part::FinishInsert(task, is_valid));
+            todo.insert(at + 1, Part::FinishInsert(task, is_valid, on));
         }
     }
 
     /// finish_dispatch and dispatch_to_local_dsq. To wait for another run queue's lock, the CPU releases its own.
-    fn finish_insert(&mut self, cpu: usize, task: usize, is_valid: bool) -> Result<(), String> {
+    fn finish_insert(&mut self, cpu: usize, task: usize, is_valid: bool, on: usize) -> Result<(), String> {
         let it = self.state.tasks[task];
         if !is_valid || !matches!(it.place, Place::WithEngine | Place::Queueing) {
             self.state.cpus[cpu].run_queue_held_by = Some(cpu);
@@ -203,12 +223,12 @@ impl Engine<'_> {
         let is_locked = self.state.cpus[it.run_queue].run_queue_held_by.is_some_and(|holder| holder != cpu);
         if it.place == Place::Queueing || is_locked {
             self.state.cpus[cpu].run_queue_held_by = None;
-            self.state.next(cpu, &[Part::FinishInsert(task, true)]);
+            self.state.next(cpu, &[Part::FinishInsert(task, true, on)]);
             return Ok(());
         }
         self.state.cpus[cpu].run_queue_held_by = Some(cpu);
-        self.allowed(task, cpu)?;
-        self.put_into_local(task, cpu);
+        self.allowed(task, on)?;
+        self.put_into_local(task, on);
         Ok(())
     }
 
@@ -236,9 +256,14 @@ impl Engine<'_> {
 
     /// enqueue_task_scx and do_enqueue_task.
     fn enqueue_task(&mut self, cpu: usize, task: usize) {
-        let queue = self.state.tasks[task].run_queue;
-        if self.state.cpus[queue].is_leaving {
-            self.put_into_local(task, queue); // scx_rq_online is false: the engine is not asked.
+        let it = &mut self.state.tasks[task];
+        let queue = it.run_queue;
+        if it.is_away {
+            it.place = Place::Away; // enqueue_task_rt, say.
+            return;
+        }
+        if self.state.cpus[queue].is_leaving || self.state.is_ending {
+            self.put_into_local(task, queue); // scx_rq_online is false, or it bypasses: the engine is not asked.
             return;
         }
         self.state.tasks[task].place = Place::Queueing;
@@ -285,7 +310,12 @@ impl Engine<'_> {
 
     /// The thread's entry may be another thread's.
     fn forget(&mut self, task: usize) {
+        for cpu in self.state.cpus.iter_mut().filter(|cpu| cpu.current == Some(task)) {
+            cpu.current = None;
+        }
         let it = &mut self.state.tasks[task];
+        it.place = Place::Asleep;
+        it.is_away = false;
         it.life = Life::Absent;
         it.vtime = CoreVp::NONE;
         it.stored = CoreVp::NONE;
@@ -309,12 +339,19 @@ impl Engine<'_> {
         }
     }
 
-    /// set_cpus_allowed_scx, which calls no operation for a thread that has ended (task_dead_and_done).
+    /// set_cpus_allowed_scx, which calls no operation for a thread that has ended (task_dead_and_done); that of another
+    /// class, which calls none of ours.
     fn affine(&mut self, cpu: usize, task: usize, cpus: u8) {
         let it = &mut self.state.tasks[task];
-        if it.life == Life::Alive {
-            it.cpus = cpus;
-            self.state.next(cpu, &[Part::Lock(Section::SetCpumask(task)), Part::Requeue(task)]);
+        if it.life != Life::Alive {
+            return;
+        }
+        it.cpus = cpus;
+        self.state.next(cpu, &[Part::Requeue(task)]);
+        let it = &self.state.tasks[task];
+        // hls_set_cpumask, bpf/engine.bpf.c
+        if !it.is_away && matches!(it.place, Place::Current(_) | Place::Asleep) {
+            self.state.next(cpu, &[Part::Lock(Section::ChangeAffinity(task))]);
         }
     }
 
@@ -322,9 +359,70 @@ impl Engine<'_> {
     fn requeue(&mut self, cpu: usize, task: usize) {
         match self.state.tasks[task].place {
             Place::Moving(_) => self.state.next(cpu, &[Part::Enqueue(task), Part::Move(task)]),
+            Place::Current(_) if self.state.tasks[task].is_away => {}
             Place::Current(_) => self.state.next(cpu, &[Part::Running(task)]),
             _ => {}
         }
+    }
+
+    /// Behind the dequeueing: the thread is enqueued in the other class, or goes on there (check_class_changed).
+    fn put_into_other_class(&mut self, cpu: usize, task: usize) {
+        let it = &mut self.state.tasks[task];
+        it.is_away = true;
+        it.vtime = CoreVp::NONE;
+        if matches!(it.place, Place::Moving(_)) {
+            it.place = Place::Away;
+        }
+        self.state.next(cpu, &[Part::Lock(Section::LeaveClass(task))]);
+    }
+
+    /// switching_to_scx; a thread that has a CPU goes on there, and one that wants one is enqueued.
+    fn put_back_into_class(&mut self, cpu: usize, task: usize) {
+        self.state.tasks[task].is_away = false;
+        match self.state.tasks[task].place {
+            Place::Away => self.state.next(cpu, &[Part::Enqueue(task)]),
+            Place::Current(_) => self.state.next(cpu, &[Part::Running(task)]),
+            _ => {}
+        }
+        let enable = self.enable_again(task);
+        self.state.next(cpu, &enable);
+    }
+
+    /// scx_disable_workfn, for one thread, whose run queue is locked: it is put into the fair class.
+    fn end_run_for(&mut self, cpu: usize, task: usize) {
+        let it = &mut self.state.tasks[task];
+        if !matches!(it.life, Life::Alive | Life::Dead) {
+            self.state.next(cpu, &[Part::UnlockRunQueue]); // It has gone, or is about to.
+            return;
+        }
+        it.life = Life::Ending;
+        let leave = (!it.is_away).then_some(Part::LeaveClass(task));
+        let parts = [Part::Dequeue(task)].into_iter().chain(leave).chain(self.exit_task(task));
+        let parts: Vec<Part> = parts.collect();
+        self.state.next(cpu, &parts);
+    }
+
+    /// engine_exit_task, bpf/threads.h, and the end of the thread, or of what sched_ext has to do with it.
+    pub(crate) fn exit_task(&self, task: usize) -> Vec<Part> {
+        let vp = self.state.tasks[task].stored;
+        let drop = self.orders.exit_drops_first.then_some(Part::DropTask(vp));
+        let rest = [Part::Lock(Section::Detach(task)), Part::Forget(task), Part::UnlockRunQueue];
+        drop.into_iter().chain(rest).collect()
+    }
+
+    /// The timer stays started: only its function is another one.
+    fn take_over_timer(&mut self, cpu: usize) {
+        self.state.cpus[cpu].engine ^= 1;
+        self.state.cpus[cpu].timer &= self.orders.take_over_keeps_timers;
+    }
+
+    /// seal(), bpf/lock.h.
+    fn seal(&mut self) {
+        if let Lock::Held(holder) = self.state.lock {
+            self.state.sealed_while_held_by = Some(holder);
+        }
+        self.state.lock = Lock::Sealed;
+        self.state.was_sealed = true;
     }
 
     fn move_queued(&mut self, cpu: usize, task: usize) {
@@ -339,13 +437,17 @@ impl Engine<'_> {
 
     /// push_cpu_stop, on a CPU that is leaving: select_fallback_rq gives the thread all CPUs if it may use no other.
     pub(crate) fn push(&mut self, cpu: usize, task: usize) {
-        if self.state.queue_for(task).is_some() {
+        if self.state.tasks[task].is_away {
+            self.state.tasks[task].place = Place::Away;
+            self.state.cpus[cpu].current = None;
+            self.state.cpus[cpu].resched = true;
+        } else if self.state.queue_for(task).is_some() {
             self.migrate(cpu, task);
-            return;
+        } else {
+            let all = (1 << CPUS) - 1;
+            let widen = [Part::LockRunQueueOf(task), Part::Dequeue(task), Part::Affine(task, all)];
+            self.state.next(cpu, &[&widen[..], &[Part::UnlockRunQueue]].concat());
         }
-        let all = (1 << CPUS) - 1;
-        let widen = [Part::LockRunQueueOf(task), Part::Dequeue(task), Part::Affine(task, all)];
-        self.state.next(cpu, &[&widen[..], &[Part::UnlockRunQueue]].concat());
     }
 
     /// migration_cpu_stop, on a CPU whose thread may not use it any more.

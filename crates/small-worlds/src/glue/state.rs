@@ -17,22 +17,43 @@ pub(crate) const TASKS: usize = VPS + 1;
 pub enum Section {
     /// `engine_init_task`: attaches a VP for a new thread.
     Attach(usize),
-    /// `engine_exit_task`: detaches the VP of a thread.
+    /// `engine_exit_task`: detaches the VP of a thread, or leaves an errand to do so.
     Detach(usize),
     /// `engine_enqueue`: requests a thread's VP.
     Enqueue(usize),
-    /// `stop`, by `engine_quiescent` or `engine_disable`: releases a thread's VP. Whether the thread blocks.
-    Stop(usize, bool),
+    /// `stop`, by `engine_quiescent`: releases the VP of a thread, which blocks.
+    Stop(usize),
     /// `leave_queue`, by `engine_quiescent`: the kernel is about to change a thread's properties.
     LeaveQueue(usize),
-    /// `engine_set_cpumask`: gives the core a thread's affinity.
-    SetCpumask(usize),
+    /// `leave_class`, by `hls_disable`: leaves an errand about a thread that wants no CPU of the class any more.
+    LeaveClass(usize),
+    /// `change_affinity`, by `hls_set_cpumask`: leaves an errand about a thread's affinity.
+    ChangeAffinity(usize),
+    /// What [`Back::Enable`](crate::glue::Back::Enable) has `hls_enable` do: takes the errand back.
+    TakeBack(usize),
+    /// `do_first_errand`; whether it is the last of a row.
+    FirstErrand(bool),
     /// `engine_dispatch`: the CPU decides. The thread that ran there, if it is runnable.
     Dispatch(Option<usize>),
     /// `engine_yielded`: a thread lets others go first.
     Yield(usize),
-    /// `engine_cpu_offline`, `engine_cpu_online`: whether the CPU is back.
-    ChangeCpu(bool),
+    /// `note_cpu`, by `hls_cpu_offline` and `hls_cpu_online`, on the CPU itself: whether it is back.
+    NoteCpu(bool),
+    /// `change_noted_cpu`: tells the core of one CPU.
+    ChangeNotedCpu,
+    /// What [`Noted::TakenFirst`](crate::glue::Noted::TakenFirst) has done instead: tells the core of this CPU, and
+    /// whether it is back.
+    ChangeCpu(usize, bool),
+    /// `look_for_leaving`: notes the CPUs that are about to go.
+    LookForLeaving,
+    /// `let_end`: the thread of a VP has been told to end; whether the VP is still of that thread is looked at.
+    LetEnd(CoreVp, (usize, u8)),
+    /// `act_on_time` on a CPU that a thread has for a moment: the moment is over.
+    EndMoment(usize),
+    /// `put_off_kicks`: leaves kicks of these CPUs to whoever is next.
+    PutOffKicks(u8),
+    /// `make_call`, ten times a second, for whatever is to be kicked.
+    LookForKicks,
     /// `make_call`: user space changes the priority of the VP that it knows a thread to have had.
     Call(usize, CoreVp, u8),
 }
@@ -56,14 +77,28 @@ pub enum Part {
     KeepTask(usize, CoreVp),
     /// `drop_task()`.
     DropTask(CoreVp),
-    /// `hls_enable`, which the kernel calls next: the thread is alive.
+    /// `hls_enable`, which the kernel calls next: the thread is alive, and in the class.
     Enable(usize),
+    /// `do_errands`: goes on while there are errands; how many of a row were done.
+    DoErrands(u8),
+    /// `change_noted_cpus`: goes on while there are CPUs that were noted.
+    ChangeNotedCpus,
+    /// Another engine takes over a CPU's timer (`bpf_timer_set_callback` in `take_over_timers`).
+    TakeOverTimer(usize),
+    /// The kernel puts a thread into another class (`sched_setscheduler`), and calls `hls_disable`.
+    LeaveClass(usize),
+    /// The kernel puts a thread back into the class, and calls `hls_enable`.
+    JoinClass(usize),
+    /// The run ends for a thread, if it is there still: it leaves the class for good (`scx_disable_workfn`).
+    EndRunFor(usize),
     /// The thread's end in the kernel, behind `engine_exit_task`.
     Forget(usize),
     /// The kernel takes a queued thread out of whatever queue it is in, to change it (`dequeue_task_scx`).
     Dequeue(usize),
     /// The kernel changes a thread's affinity (`set_cpus_allowed_common`).
     Affine(usize, u8),
+    /// `try_to_wake_up`, under the lock: wakes the thread, unless somebody else has done so meanwhile.
+    Wake(usize),
     /// The kernel queues the thread again.
     Requeue(usize),
     /// The kernel moves a queued thread to a run queue that it may be on (`move_queued_task`).
@@ -78,8 +113,8 @@ pub enum Part {
     InsertIfAllowed(usize),
     /// `insert(p, SCX_DSQ_LOCAL)` in `engine_dispatch`: notes the thread and the number of its enqueueing.
     Insert(usize),
-    /// `finish_dispatch`: the insert takes effect, unless the thread was dequeued since.
-    FinishInsert(usize, bool),
+    /// `finish_dispatch`: the insert takes effect, unless the thread was dequeued since; for which CPU.
+    FinishInsert(usize, bool, usize),
     /// What `balance_one` does behind `engine_dispatch`; whether that has inserted a thread.
     AfterDispatch(Option<usize>, bool),
     /// `scx_bpf_task_set_slice` in `engine_dispatch`: the thread goes on.
@@ -94,6 +129,14 @@ pub enum Part {
     Blocked(usize, bool),
     /// `seal()` by `hls_dump`.
     Seal,
+    /// `let_all_end`, of one thread: finds the thread's VP.
+    Signal(usize),
+    /// The end of `engine_enqueue`: a thread that has been told to end is to have a CPU.
+    LookAtDying(usize),
+    /// `rescue_starved`, without the lock: has a CPU rescue a thread that has waited for long.
+    Rescue(usize),
+    /// The same, of threads that are stranded.
+    RescueStranded,
 }
 
 /// Where a thread is, for the kernel.
@@ -111,6 +154,8 @@ pub(crate) enum Place {
     Local(usize),
     /// In the queue of all CPUs, where sched_ext puts a thread that was inserted for a CPU that is leaving.
     Global,
+    /// In another class it wants a CPU, or has one, of which ours does not hear.
+    Away,
     /// It has this CPU.
     Current(usize),
     /// Taken out of its queue by this CPU, to be changed or moved (`task_on_rq_migrating`).
@@ -144,6 +189,10 @@ pub(crate) struct Task {
     pub vtime: CoreVp,
     /// The thread's VP in the map `task_vps`.
     pub stored: CoreVp,
+    /// It is in another class.
+    pub is_away: bool,
+    /// It may not leave the CPU where it is (`migration_disabled`).
+    pub is_bound: bool,
     /// Whether any of its slice is left.
     pub has_slice: bool,
     /// It got its slice while it ran, by an insert that comes too late to have another effect: a kick that came before
@@ -166,8 +215,20 @@ pub(crate) struct Cpu {
     /// The kernel empties it, or has done so (`balance_push_set`, and `cpu_active` is false): it calls no dispatch
     /// there, and no enqueue for its run queue.
     pub is_leaving: bool,
-    /// `engine_cpu_offline` is still to be called.
+    /// `hls_cpu_offline` is still to be called.
     pub is_going: bool,
+    /// It is off (not in `cpu_online_mask`): what it sends itself never arrives.
+    pub is_off: bool,
+    /// Its timer was started with no delay, and goes off as soon as interrupts are on.
+    pub timer: bool,
+    /// Which engine's function that timer calls.
+    pub engine: u8,
+    /// The VP of a thread that it is to rescue; 0: none.
+    pub rescue: u8,
+    /// The VP of a thread that has it for a moment, without a grant; 0: none.
+    pub rescued: u8,
+    /// The VPs of dying threads that wait for such a moment, the first one last.
+    pub dying: Vec<u8>,
     /// Who holds the lock of its run queue.
     pub run_queue_held_by: Option<usize>,
     /// The parts of operations that it is about to do, the next one last.
@@ -182,6 +243,17 @@ pub(crate) struct Thread {
     pub cpus: u8,
     /// Whether `queued_at_ns` is set.
     pub is_queued: bool,
+    /// It has been told to end, and is in the list of some CPU.
+    pub is_dying: bool,
+    pub is_listed: bool,
+    /// Not in the engine: a kick that came late has cut its moment short. That happens once: a moment is a millisecond.
+    pub was_cut_short: bool,
+    /// What is left to do about it: `LEAVE`, `GO`, `BIND`.
+    pub errands: u8,
+    /// `next_errand`: the VP behind it in the list, if it is there.
+    pub next: u8,
+    /// Not in the engine: about which thread the errands are.
+    pub about: Option<(usize, u8)>,
     /// The map `tasks`: what `thread_of()` returns.
     pub task: Option<usize>,
     /// The thread that user space may take for the VP's, since it saw it here last.
@@ -206,9 +278,29 @@ pub(crate) struct State {
     pub lock: Lock,
     /// Whether some CPU has sealed the lock.
     pub was_sealed: bool,
+    /// The CPU that had the lock then: it may end its section.
+    pub sealed_while_held_by: Option<usize>,
     /// `domain->kicked`.
     pub kicked: u8,
+    /// `domain->first_errand` and `last_errand`.
+    pub first_errand: u8,
+    pub last_errand: u8,
+    /// `domain->cpus_gone` and `cpus_back`.
+    pub cpus_gone: u8,
+    pub cpus_back: u8,
+    /// Not in the engine: a timer could not be started, or was lost with its CPU, so that what it was to do waits for
+    /// the timer that looks for starved threads.
+    pub has_lost_a_timer: bool,
+    /// The run ends, without an error: sched_ext asks the engine nothing any more but to let go of its threads.
+    pub is_ending: bool,
 }
+
+/// The thread has left the class, and wants no CPU of it (`enum errand`).
+pub(crate) const LEAVE: u8 = 1;
+/// The thread has gone: its VP is to be detached.
+pub(crate) const GO: u8 = 2;
+/// The thread has another affinity.
+pub(crate) const BIND: u8 = 4;
 
 impl State {
     /// No thread, two idle CPUs.
@@ -220,6 +312,8 @@ impl State {
             cpus: (1 << CPUS) - 1,
             vtime: CoreVp::NONE,
             stored: CoreVp::NONE,
+            is_away: false,
+            is_bound: false,
             has_slice: false,
             is_refilled: false,
             incarnation: 0,
@@ -231,6 +325,12 @@ impl State {
             is_kicked: false,
             is_leaving: false,
             is_going: false,
+            is_off: false,
+            timer: false,
+            engine: 0,
+            rescue: 0,
+            rescued: 0,
+            dying: vec![],
             run_queue_held_by: None,
             todo: vec![],
         };
@@ -240,7 +340,14 @@ impl State {
             threads: [Thread::default(); 8],
             lock: Lock::Free,
             was_sealed: false,
+            sealed_while_held_by: None,
             kicked: 0,
+            first_errand: 0,
+            last_errand: 0,
+            cpus_gone: 0,
+            cpus_back: 0,
+            has_lost_a_timer: false,
+            is_ending: false,
         }
     }
 
@@ -251,7 +358,7 @@ impl State {
     /// The thread is enqueued anew, or taken out of its queue: inserts that noted its enqueueing have no effect.
     pub(crate) fn forget_inserts(&mut self, task: usize) {
         for part in self.cpus.iter_mut().flat_map(|cpu| &mut cpu.todo) {
-            if let Part::FinishInsert(inserted, is_valid) = part {
+            if let Part::FinishInsert(inserted, is_valid, _) = part {
                 *is_valid &= *inserted != task;
             }
         }
@@ -268,12 +375,16 @@ impl State {
         parts.any(|part| match *part {
             Part::LockRunQueueOf(of)
             | Part::Dequeue(of)
+            | Part::LeaveClass(of)
+            | Part::JoinClass(of)
             | Part::Affine(of, _)
             | Part::Requeue(of)
             | Part::Move(of)
             | Part::Insert(of)
             | Part::InsertIfAllowed(of)
-            | Part::FinishInsert(of, _) => of == task,
+            | Part::FinishInsert(of, ..)
+            | Part::Signal(of)
+            | Part::Lock(Section::LetEnd(_, (of, _))) => of == task,
             _ => false,
         })
     }
@@ -292,22 +403,80 @@ impl State {
 
     /// Whether a thread may use a CPU.
     pub(crate) fn may_use(&self, task: usize, cpu: usize) -> bool {
-        (self.tasks[task].cpus >> cpu) & 1 == 1
+        let it = &self.tasks[task];
+        if it.is_bound { it.run_queue == cpu } else { (it.cpus >> cpu) & 1 == 1 }
     }
 
-    /// scx_bpf_kick_cpu: an interrupt will do the rest.
+    /// Whether the kernel takes a thread off this CPU, which is leaving: the thread may leave it.
+    pub(crate) fn must_push(&self, task: usize, cpu: usize) -> bool {
+        self.cpus[cpu].is_leaving && !self.tasks[task].is_bound
+    }
+
+    /// Whether there is such a thread.
+    pub(crate) fn has_to_push(&self, cpu: usize) -> bool {
+        let it = &self.cpus[cpu];
+        it.local.iter().chain(&it.current).any(|task| self.must_push(*task, cpu))
+    }
+
+    /// Whether a thread is on the CPU's run queue that has no CPU: the kernel waits for it to leave
+    /// (balance_hotplug_wait).
+    pub(crate) fn has_queued(&self, cpu: usize) -> bool {
+        let waits = |place| !matches!(place, Place::Asleep | Place::Away | Place::Current(_));
+        self.tasks.iter().any(|task| task.run_queue == cpu && waits(task.place))
+    }
+
+    /// Whether something is noted that a timer is to do.
+    pub(crate) fn is_something_left(&self) -> bool {
+        self.first_errand != 0 || self.cpus_gone | self.cpus_back != 0
+    }
+
+    /// Whether an interrupt of this CPU may call a timer's function: nothing goes on there with interrupts off. A
+    /// program that makes a thread has them on.
+    pub(crate) fn has_interrupts_on(&self, cpu: usize) -> bool {
+        let it = &self.cpus[cpu];
+        !it.is_off && matches!(it.todo.last(), None | Some(Part::KeepTask(..)))
+    }
+
+    /// Whether a CPU is off, or goes or comes: the kernel ends the one before it begins the other.
+    pub(crate) fn is_a_cpu_changing(&self) -> bool {
+        let tells =
+            |part: &Part| matches!(part, Part::Lock(Section::NoteCpu(_)) | Part::Do(Section::NoteCpu(_)));
+        self.cpus.iter().any(|cpu| cpu.is_leaving || cpu.todo.iter().any(tells))
+    }
+
+    /// Whether all CPUs can stop what they do, for one of them to go off (`stop_machine`): no interrupt is on its way.
+    pub(crate) fn may_stop_machine(&self) -> bool {
+        let is_deferred = |task: &Task| matches!(task.place, Place::Deferred(_));
+        (0..CPUS).all(|cpu| self.has_interrupts_on(cpu) && !self.cpus[cpu].is_kicked)
+            && !self.tasks.iter().any(is_deferred)
+    }
+
+    /// scx_bpf_kick_cpu: an interrupt will do the rest, unless the run ends (scx_rq_bypassing).
     pub(crate) fn kick(&mut self, cpus: u8) {
-        for cpu in (0..CPUS).filter(|cpu| (cpus >> cpu) & 1 == 1) {
+        for cpu in (0..CPUS).filter(|cpu| (cpus >> cpu) & 1 == 1 && !self.is_ending) {
             self.cpus[cpu].is_kicked = true;
         }
+    }
+
+    /// Whether a thread that was killed has the CPU for a moment.
+    pub(crate) fn is_ending_on(&self, cpu: usize) -> bool {
+        let rescued = self.cpus[cpu].rescued;
+        let current = self.cpus[cpu].current.map(|current| self.tasks[current].vtime);
+        rescued != 0 && current == Some(CoreVp(rescued.into())) && self.threads[rescued as usize % 8].is_dying
     }
 
     /// kick_one_cpu, under the lock of the CPU's run queue: the CPU is to look for what to run, and the slice of its
     /// thread is over.
     pub(crate) fn kick_arrives(&mut self, cpu: usize) {
         self.cpus[cpu].is_kicked = false;
+        if self.cpus[cpu].current.is_some_and(|current| self.tasks[current].is_away) {
+            return; // Dropped: sched_ext has no say over that class.
+        }
         self.cpus[cpu].resched = true;
         if let Some(current) = self.cpus[cpu].current {
+            if self.is_ending_on(cpu) {
+                self.thread(self.tasks[current].vtime).was_cut_short = true;
+            }
             self.tasks[current].has_slice = false;
             self.tasks[current].is_refilled = false;
         }

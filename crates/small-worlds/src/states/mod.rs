@@ -237,8 +237,12 @@ struct Exploration<'m, M: Model> {
     explored: Explored,
 }
 
+/// So many states behind the last event are followed at a time: to have all of them takes too much memory.
+const AT_ONCE: usize = 1 << 14;
+
 /// Explores all sequences from these starts. Steps are followed to their end first, which takes less memory; what is
-/// broken is then looked for again, the fewest steps first.
+/// broken is then looked for again, the fewest steps first. (Where more than [`AT_ONCE`] states follow the last event,
+/// fewest steps among so many.)
 pub fn explore<M: Model>(
     model: &mut M,
     memory: &mut Memory<M::State>,
@@ -297,11 +301,18 @@ impl<M: Model> Exploration<'_, M> {
             let end = self.memory.found_by.len() as Number;
             let mut next = vec![];
             self.is_last = events + 1 == length;
+            // They wait until all events from their states are known.
+            let mut earlier = std::mem::take(&mut self.memory.twins);
             for (number, state) in level {
                 let to = self.follow(number, &state, true, &mut next)?;
                 self.memory.events.set(number, &to);
                 self.memory.spare.push(state);
+                if self.is_last && next.len() >= AT_ONCE {
+                    self.take_due_steps(std::mem::take(&mut next), true)?;
+                    self.compare_twins(self.memory.found_by.len() as Number, true)?;
+                }
             }
+            self.memory.twins.append(&mut earlier);
             self.compare_twins(end, is_last)?;
             level = next;
         }

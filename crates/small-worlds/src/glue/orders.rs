@@ -1,0 +1,103 @@
+//! The orders in which the engine does things, where another order was a fault, or would be one.
+
+/// When, in `engine_dispatch`, the engine inserts the thread that the core has chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insert {
+    /// Under the lock: what the core knows of the thread's affinity is true of the stay in the queue that the kernel
+    /// notes.
+    UnderLock,
+    /// When the lock is free again.
+    BehindLock,
+    /// When the lock is free again, if the thread may use the CPU then.
+    BehindLockChecked,
+}
+
+/// How the errand about a thread that has left the class comes to nothing where the thread is back before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Back {
+    /// The thread has no affinity until `enqueue` gives it one and has it begin anew; then the errand is void.
+    Enqueue,
+    /// `hls_enable` takes the errand back, whether the thread wants a CPU or not, and leaves the VP in the list.
+    Enable,
+    /// Not at all.
+    Never,
+}
+
+/// How the core hears of CPUs that were noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noted {
+    /// Of those that are back first, each under the lock under which the note goes.
+    BackFirst,
+    /// In the order of their numbers, each under the lock under which the note goes.
+    InOrder,
+    /// All notes are taken at once, without the lock; the core hears of those that are back first.
+    TakenFirst,
+}
+
+/// The orders in which the engine does things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Orders {
+    /// `engine_exit_task` empties the VP's place in the map `tasks` before it gives the VP back.
+    pub exit_drops_first: bool,
+    /// `engine_exit_task` does not give a VP back about which there are errands.
+    pub exit_waits_for_errands: bool,
+    /// See [`Insert`].
+    pub insert: Insert,
+    /// The seal is no state of the lock that `unlock` could change.
+    pub unlock_keeps_seal: bool,
+    /// Errands are not done where the lock is sealed.
+    pub errands_heed_seal: bool,
+    /// See [`Back`].
+    pub back: Back,
+    /// A VP that is in the list of errands is not linked again.
+    pub links_once: bool,
+    /// The affinity of a thread that is queued is left to `enqueue`.
+    pub spares_queued: bool,
+    /// The timer that looks for starved threads does what others were to do.
+    pub looks_for_what_was_left: bool,
+    /// See [`Noted`].
+    pub noted: Noted,
+    /// A CPU that may be off is known by its note, and not only by what the core has been told.
+    pub knows_noted: bool,
+    /// `hls_enable` kicks the CPU of a thread that has one.
+    pub enable_kicks: bool,
+    /// A CPU that is back is kicked.
+    pub return_kicks: bool,
+    /// `let_end` looks under the lock whether the VP is still that of the thread which was killed.
+    pub kill_checks_thread: bool,
+    /// `engine_enqueue` has a thread that was killed have a CPU again.
+    pub enqueue_lets_end: bool,
+    /// A CPU's list of dying threads gives up those that may not use the CPU any more to another one's.
+    pub dying_follow_affinity: bool,
+    /// A thread that gets a moment waits no longer (`queued_at_ns`).
+    pub moment_ends_wait: bool,
+    /// Stranded threads are put on their CPUs.
+    pub rescues_stranded: bool,
+    /// An engine that takes over leaves timers started.
+    pub take_over_keeps_timers: bool,
+}
+
+impl Orders {
+    /// Those of the engine: to be changed with it.
+    pub const TODAY: Orders = Orders {
+        exit_drops_first: true,
+        exit_waits_for_errands: true,
+        insert: Insert::UnderLock,
+        unlock_keeps_seal: true,
+        errands_heed_seal: true,
+        back: Back::Enqueue,
+        links_once: true,
+        spares_queued: true,
+        looks_for_what_was_left: true,
+        noted: Noted::BackFirst,
+        knows_noted: true,
+        enable_kicks: true,
+        return_kicks: true,
+        kill_checks_thread: true,
+        enqueue_lets_end: true,
+        dying_follow_affinity: true,
+        moment_ends_wait: true,
+        rescues_stranded: true,
+        take_over_keeps_timers: true,
+    };
+}
