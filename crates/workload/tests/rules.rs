@@ -72,12 +72,15 @@ fn a_loop_of_zero_ends_a_task_at_once_but_a_phase_never() {
 #[test]
 fn numbers_are_those_that_fit_into_32_bits() {
     assert_eq!(*program(r#""loop": 1, "run": 2147483647, "run": -0"#).steps, [run(2147483647), run(0)]);
+    assert_eq!(*program(r#""loop": 1, "run": 1, "run_on": -1"#).steps, [run(1), Step::RunForever]);
     for number in
-        ["2147483648", "-1", "1.0", "1e1", "\"1\"", "99999999999999999999999999", "true", "null", "[]"]
+        ["2147483648", "-2", "1.0", "1e1", "\"1\"", "99999999999999999999999999", "true", "null", "[]"]
     {
         let message = refusal(&format!(r#""run": {number}"#));
         assert!(message.starts_with("w.json:1:25: found "), "{message}");
-        assert!(message.ends_with("expected a whole number of microseconds for `run` from 0 to 2147483647"));
+        let expected =
+            "expected a whole number of microseconds for `run`, or -1 for ever, from -1 to 2147483647";
+        assert!(message.ends_with(expected), "{message}");
     }
 }
 

@@ -3,7 +3,7 @@
 //! Relies on rt-app's rule that a key is an event when it begins with the event's name, so that `run`, `run0` and
 //! `run_long` are all `run`. Never takes an event out of its order; one that is not simulated is named and left out.
 
-use super::fields::{micros, object, refuse_repeated, setting, text, unknown};
+use super::fields::{integer, micros, object, refuse_repeated, setting, text, unknown};
 use super::reader::TaskReader;
 use super::shared::Kind;
 use crate::json::{Member, Node, Value};
@@ -68,7 +68,7 @@ impl TaskReader<'_> {
 
     fn steps_of(&mut self, event: Event, Member { at, key, node }: &Member) -> Option<Vec<Step>> {
         Some(match event {
-            Event::Run => vec![Step::Run(Span::exactly(micros(node, key, self.diagnostics)?))],
+            Event::Run => vec![self.run(node, key)?],
             Event::Runtime => vec![Step::RunUntilElapsed(micros(node, key, self.diagnostics)?)],
             Event::Sleep => vec![Step::Sleep(Span::exactly(micros(node, key, self.diagnostics)?))],
             Event::Timer => self.timer(node)?,
@@ -93,6 +93,14 @@ impl TaskReader<'_> {
                 Vec::new()
             }
         })
+    }
+
+    /// A length of CPU time; -1: for ever.
+    fn run(&mut self, node: &Node, key: &str) -> Option<Step> {
+        let what = format!("a whole number of microseconds for `{key}`, or -1 for ever,");
+        let micros = integer(node, -1, &what, self.diagnostics)?;
+        let length = u64::try_from(micros).ok().map(Nanos::from_micros);
+        Some(length.map_or(Step::RunForever, |length| Step::Run(Span::exactly(length))))
     }
 
     /// The name in a value, of a resource of this kind.

@@ -31,7 +31,8 @@ const HARMLESS: [(&str, &[Type]); 10] = [
     ("cumulative_slack", &[Type::Boolean]),
 ];
 
-const POLICIES: [&str; 5] = ["SCHED_OTHER", "SCHED_IDLE", "SCHED_RR", "SCHED_FIFO", "SCHED_DEADLINE"];
+const POLICIES: [&str; 6] =
+    ["SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE", "SCHED_RR", "SCHED_FIFO", "SCHED_DEADLINE"];
 
 /// Reads the object; returns how long the run takes.
 pub(super) fn read(node: &Node, diagnostics: &mut Diagnostics) -> Option<Nanos> {
