@@ -183,6 +183,9 @@ impl<E: RunningEngine> Manager<E> {
     /// A thread that the user may move: one of the user's own, in a place that the user may change.
     pub(crate) fn thread(&mut self, who: Peer, tid: u32) -> Result<Thread, Error> {
         let thread = self.living(tid)?;
+        if let Some(at) = self.tree.of_core(thread.scheduler) {
+            self.is_open(at)?;
+        }
         if who.is_root() {
             return Ok(thread);
         }
@@ -202,8 +205,21 @@ impl<E: RunningEngine> Manager<E> {
         self.tree.of_core(thread.scheduler).ok_or_else(|| nowhere(thread))
     }
 
+    /// Whether requests reach a scheduler: not those that were added for the threads of `hls`. What these have is no
+    /// part of what the file promises, and comes before it.
+    fn is_open(&self, scheduler: usize) -> Result<(), Error> {
+        if !self.tree.added.contains(&scheduler) {
+            return Ok(());
+        }
+        let name = self.tree.scheduler(scheduler).map_or("?", |scheduler| &scheduler.name);
+        Err(Error::InUse(format!(
+            "found `{name}`, which hls has added for its own threads, expected another scheduler"
+        )))
+    }
+
     /// Whether the user may change what is below a scheduler.
     pub(crate) fn may_change_below(&self, who: Peer, scheduler: usize) -> Result<(), Error> {
+        self.is_open(scheduler)?;
         if who.is_root() || self.tree.is_below_of(scheduler, who.uid) {
             return Ok(());
         }

@@ -302,8 +302,10 @@ impl<E: RunningEngine> Manager<E> {
         let states = |scheduler: &Scheduler| {
             scheduler.policy.vp_params.iter().any(|info| set_by(need, info.name).is_some())
         };
-        let may = |at: usize| who.is_root() || self.tree.is_below_of(at, who.uid);
-        let all = self.tree.all().filter(|(at, scheduler)| states(scheduler) && may(*at));
+        let all = self
+            .tree
+            .all()
+            .filter(|(at, scheduler)| states(scheduler) && self.may_change_below(who, *at).is_ok());
         all.map(|(at, _)| at).collect()
     }
 

@@ -34,6 +34,8 @@ pub struct Layout {
     pub default: usize,
     /// The scheduler of the graph where the threads of `hls` itself are, if it has one.
     pub service: Option<usize>,
+    /// The schedulers of the graph that were added for the threads of `hls`: requests do not reach them.
+    pub added: Vec<usize>,
     /// By how much timers let a thread overrun its budget: smaller budgets are refused.
     pub overrun: Nanos,
     /// The policies that were loaded for it.
@@ -52,6 +54,7 @@ pub(crate) struct Tree {
     pub(crate) leases: BTreeMap<u32, Lease>,
     pub(crate) default: usize,
     pub(crate) service: Option<usize>,
+    pub(crate) added: Vec<usize>,
     pub(crate) overrun: Nanos,
     pub(crate) cpus: u16,
     pub(crate) mode: Mode,
@@ -133,7 +136,7 @@ impl Tree {
 
     /// The tree of a hierarchy that an engine has built.
     pub(crate) fn new(layout: Layout, policies: &Policies, mode: Mode) -> Result<Tree, Error> {
-        let Layout { graph, schedulers, vps, owners, default, service, overrun, .. } = layout;
+        let Layout { graph, schedulers, vps, owners, default, service, added, overrun, .. } = layout;
         let counts = [schedulers.len(), owners.len()];
         let fits = counts.iter().all(|count| *count == graph.schedulers.len());
         if !fits || vps.len() != graph.edges.len() || default >= graph.schedulers.len() {
@@ -148,6 +151,7 @@ impl Tree {
             leases: BTreeMap::new(),
             default,
             service,
+            added,
             overrun,
             cpus: graph.cpus,
             mode,

@@ -3,7 +3,9 @@
 use crate::support::{
     ALICE, ALICES, BOB, BOBS, FILE, Native, VIDEO, at, manager, manager_of, place, refused, still, texts,
 };
+use hls_calculus::GraphEdge;
 use hls_control::{Error, Manager, Peer, Promisee};
+use hls_core::{CoreScheduler, Params};
 
 const ROOT: Peer = Peer::ROOT;
 
@@ -353,4 +355,40 @@ fn a_pinned_thread_is_promised_nothing_on_several_cpus() {
     let mut manager = manager_of(&file);
     manager.engine().pin(BOBS);
     refused(&mut manager, "every CPU", |it| it.reserve(ROOT, BOBS, "RESBH 1ms 30ms", None));
+}
+
+/// What hls has for its own threads comes before the file and is no part of what the file promises: nothing else may
+/// be promised there, and nothing that is there leaves.
+#[test]
+fn requests_do_not_reach_what_hls_has_added_for_itself() {
+    let file = r#"
+fixed-priority "all" {
+    reservation "RES" priority=1 {
+        thread "video" guarantee="RESBH 10ms 33ms"
+        reservation "for-hls" guarantee="RESBH 5ms 20ms" {
+            round-robin "hls" guarantee="RESBH 1ms 100ms" { thread "own" }
+        }
+    }
+    time-sharing "rest" priority=0 { thread "other" }
+}
+"#;
+    const OWN: u32 = 300;
+    let mut manager = manager_of(file);
+    // The core numbers schedulers in the order of the file.
+    let below_hls = (GraphEdge(3), CoreScheduler(4), Params::default());
+    manager.engine().spawn(OWN, Some(ROOT.uid), Some(below_hls));
+    assert_eq!(place(&mut manager, OWN).0, "hls");
+    let what = "which hls has added for its own threads";
+    refused(&mut manager, what, |it| it.reserve(ROOT, BOBS, "RESBH 15ms 20ms", Some("for-hls")));
+    refused(&mut manager, what, |it| it.move_thread(ROOT, BOBS, "hls", &texts(&[])));
+    refused(&mut manager, what, |it| {
+        it.create(ROOT, "round-robin", "X", "for-hls", &texts(&[("guarantee", "RESBH 1ms 50ms")]))
+    });
+    refused(&mut manager, what, |it| it.move_thread(ROOT, OWN, "rest", &texts(&[])));
+    refused(&mut manager, what, |it| it.reserve(ROOT, OWN, "RESBH 1ms 20ms", None));
+    refused(&mut manager, what, |it| it.release(ROOT, OWN));
+    refused(&mut manager, what, |it| it.suspend(ROOT, OWN, None));
+    refused(&mut manager, "130.4% > 100%", |it| it.reserve(ROOT, BOBS, "RESBH 15ms 20ms", None));
+    let granted = manager.reserve(ROOT, BOBS, "RESBH 10ms 33ms", None).unwrap();
+    assert_eq!(granted.scheduler, "RES");
 }

@@ -95,7 +95,7 @@ impl Completion {
 
     fn add_default(&mut self) {
         let rest = self.scheduler("proportional-share", "rest", &[("quantum", DEFAULT_QUANTUM)]);
-        let rest = self.add(Scheduler { is_default: true, ..rest });
+        let rest = self.add(Scheduler { is_default: true, is_added: false, ..rest });
         let width = self.hierarchy.edges[0].width;
         self.hang(TOP, rest, vec![Level::Rest as u64], width);
     }
@@ -133,6 +133,7 @@ impl Completion {
             owner: None,
             is_default: false,
             is_service: false,
+            is_added: true,
             span: self.span.clone(),
         }
     }

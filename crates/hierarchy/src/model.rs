@@ -163,6 +163,8 @@ pub struct Scheduler {
     pub is_default: bool,
     /// Whether the threads of `hls` itself go here. One scheduler at most has it.
     pub is_service: bool,
+    /// Whether `hls` has added it for its own threads ([`Hierarchy::for_a_machine`]): nothing else is placed below it.
+    pub is_added: bool,
     /// Where it stands in the file (its first mention, for a join).
     pub span: Span,
 }

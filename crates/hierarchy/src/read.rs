@@ -99,7 +99,17 @@ fn assemble(
         let declare::Scheduler { name, policy, declared, span } = scheduler;
         let SchedulerAttributes { params, owner, default, service } = attributes;
         let (policy, is_default, is_service) = (policy?, default.is_some(), service.is_some());
-        Some(Scheduler { name, policy, declared, params, owner, is_default, is_service, span })
+        Some(Scheduler {
+            name,
+            policy,
+            declared,
+            params,
+            owner,
+            is_default,
+            is_service,
+            is_added: false,
+            span,
+        })
     });
 
     let edges = attributes.edges.into_iter().zip(graph.widths).map(|(edge, width)| Edge {

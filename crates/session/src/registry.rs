@@ -12,6 +12,7 @@ use hls_calculus::GraphEdge;
 use hls_check::Derived;
 use hls_control::{Layout, Observed, PolicyDisabled};
 use hls_core::{Calls, CoreScheduler, CoreVp};
+use hls_hierarchy::model::Hierarchy;
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::{self, SchedulerInfo, VpInfo};
@@ -226,6 +227,11 @@ pub fn policy_of(engine: &mut impl ChangeableEngine, scheduler: CoreScheduler) -
     engine.view().scheduler(scheduler).map(|entry| entry.policy)
 }
 
+/// The schedulers that were added for the threads of `hls`.
+fn added(hierarchy: &Hierarchy) -> Vec<usize> {
+    (0..).zip(&hierarchy.schedulers).filter(|(_, scheduler)| scheduler.is_added).map(|(at, _)| at).collect()
+}
+
 /// The hierarchy as the manager starts from it, once the engine has built it. No scheduler has an owner but root.
 pub fn layout<C: Calls>(
     plan: &Plan,
@@ -240,6 +246,7 @@ pub fn layout<C: Calls>(
         owners: vec![None; built.schedulers.len()],
         default: plan.hierarchy.default_scheduler().unwrap_or_default(),
         service: plan.hierarchy.service_scheduler(),
+        added: added(&plan.hierarchy),
         overrun: Nanos::ZERO,
         loaded: policies.loaded.clone(),
     }

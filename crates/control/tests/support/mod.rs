@@ -111,6 +111,7 @@ impl Native {
             owners: hierarchy.schedulers.iter().map(owner).collect(),
             default: named("rest").expect("a default"),
             service: named("hls"),
+            added: ["for-hls", "hls"].into_iter().filter_map(named).collect(),
             overrun: hls_units::Nanos(30_000),
             vps,
             schedulers,
