@@ -1,57 +1,137 @@
 //! What the requests of users who are not root may cost. To answer takes CPU time from the threads of the hierarchy,
 //! and anybody may ask, as often as he likes.
 //!
-//! All those requests together have a fiftieth of a CPU: they take turns, and between two turns is a pause in
+//! Each user has a fiftieth of a CPU: there is one request at a time, and between two of the same user is a pause in
 //! proportion to the CPU time that this process used during the first. Whatever else the process did then counts, too,
-//! against the users. To let a user in takes time as well, and so there is a pause between two who come. Root does not
-//! wait.
+//! against the user. Users take turns, so that nobody waits for all that another one has asked; after a request the
+//! others wait as well, but not for long. Root does not wait.
 
+use hls_plan::Turns;
 use rustix::time::{ClockId, Timespec, clock_gettime};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::sleep;
+use std::collections::HashMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A pause is so many times as long as the CPU time that was used before.
 const PAUSE: u32 = 49;
-/// No pause is longer: a server that is to stop waits for it.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// No other user waits longer for the next turn.
+const LONGEST_FOR_OTHERS: Duration = Duration::from_secs(1);
 
 /// Turns of users.
 pub struct Allowance {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    /// The numbers of requests that wait.
+    waiting: Turns<u64>,
+    /// The request whose turn it is, from when it is called until it has ended.
+    current: Option<u64>,
+    /// How many there were.
+    requests: u64,
     /// When the next turn may begin.
-    next_at: Mutex<Instant>,
+    next_at: Instant,
+    /// When the next turn of a user may begin, where that is later.
+    next_of: HashMap<u32, Instant>,
+    has_stopped: bool,
 }
 
 /// A turn, for one request; what the request used is known when the turn is dropped.
 pub struct Turn<'a> {
-    next_at: MutexGuard<'a, Instant>,
+    allowance: &'a Allowance,
+    user: u32,
     used_before: Duration,
 }
 
 impl Allowance {
     /// The first turn may begin at once.
     pub fn new() -> Allowance {
-        Allowance { next_at: Mutex::new(Instant::now()) }
+        let state = State {
+            waiting: Turns::default(),
+            current: None,
+            requests: 0,
+            next_at: Instant::now(),
+            next_of: HashMap::new(),
+            has_stopped: false,
+        };
+        Allowance { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Waits for a turn.
-    pub fn turn(&self) -> Turn<'_> {
-        // A request that panicked has at worst not said what it used.
-        let next_at = self.next_at.lock().unwrap_or_else(PoisonError::into_inner);
-        sleep(next_at.saturating_duration_since(Instant::now()));
-        Turn { next_at, used_before: used() }
+    /// Waits for a turn of this user; `None`: there are no more turns.
+    pub fn turn(&self, user: u32) -> Option<Turn<'_>> {
+        let mut state = self.state();
+        let request = state.requests;
+        state.requests += 1;
+        state.waiting.add(user, request);
+        loop {
+            if state.has_stopped {
+                return None;
+            }
+            if state.call_next(Instant::now()) {
+                self.changed.notify_all();
+            }
+            if state.current == Some(request) {
+                return Some(Turn { allowance: self, user, used_before: used() });
+            }
+            let longest = state.from(user).saturating_duration_since(Instant::now());
+            state = match longest.is_zero() {
+                // Another one's turn goes on, or is next.
+                true => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                false => self.changed.wait_timeout(state, longest).unwrap_or_else(PoisonError::into_inner).0,
+            };
+        }
+    }
+
+    /// Nobody waits any more.
+    pub fn stop(&self) {
+        self.state().has_stopped = true;
+        self.changed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// When the next turn of this user may begin.
+    fn from(&self, user: u32) -> Instant {
+        self.next_of.get(&user).map_or(self.next_at, |of_user| self.next_at.max(*of_user))
+    }
+
+    /// Calls the next request, if it is time for one; whether it did.
+    fn call_next(&mut self, now: Instant) -> bool {
+        if self.current.is_some() || now < self.next_at {
+            return false;
+        }
+        self.next_of.retain(|_, from| *from > now);
+        let State { waiting, next_of, .. } = self;
+        self.current = waiting.take_of(|user| !next_of.contains_key(&user)).map(|(_, request)| request);
+        self.current.is_some()
+    }
+
+    /// A request of this user has ended that used so much.
+    fn end(&mut self, user: u32, used: Duration, now: Instant) {
+        let pause = pause_after(used);
+        self.next_of.insert(user, now + pause);
+        self.next_at = now + pause.min(LONGEST_FOR_OTHERS);
+        self.current = None;
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        *self.next_at = Instant::now() + pause_after(used().saturating_sub(self.used_before));
+        let used = used().saturating_sub(self.used_before);
+        self.allowance.state().end(self.user, used, Instant::now());
+        // Those that wait look at the time.
+        self.allowance.changed.notify_all();
     }
 }
 
-/// How long users wait after a request, or a connection, that took so much CPU time.
+/// How long a user waits after a request that took so much CPU time.
 pub fn pause_after(used: Duration) -> Duration {
-    used.saturating_mul(PAUSE).min(LONGEST_PAUSE)
+    used.saturating_mul(PAUSE)
 }
 
 /// The CPU time that this process has used.
@@ -73,10 +153,24 @@ mod tests {
     use super::*;
     use std::thread;
 
+    const MS: Duration = Duration::from_millis(1);
+
     #[test]
-    fn pauses_are_in_proportion_and_have_an_end() {
-        assert_eq!(pause_after(Duration::from_millis(2)), Duration::from_millis(98));
-        assert_eq!(pause_after(Duration::from_secs(2)), LONGEST_PAUSE);
+    fn pauses_are_the_user_s_and_short_for_others() {
+        let allowance = Allowance::new();
+        let mut state = allowance.state();
+        let now = Instant::now();
+        state.end(1, 2 * MS, now);
+        assert_eq!((state.from(1), state.from(2)), (now + 98 * MS, now + 98 * MS));
+        state.end(1, 4000 * MS, now);
+        assert_eq!((state.from(1), state.from(2)), (now + 196_000 * MS, now + 1000 * MS));
+        state.waiting.add(1, 7);
+        state.waiting.add(2, 8);
+        assert!(!state.call_next(now + 999 * MS) && state.call_next(now + 1000 * MS));
+        assert_eq!(state.current, Some(8));
+        state.end(2, MS, now + 1001 * MS);
+        assert!(!state.call_next(now + 195_999 * MS) && state.call_next(now + 196_001 * MS));
+        assert_eq!(state.current, Some(7));
     }
 
     /// Four clients that ask have a fiftieth of a CPU together, not each: behind three of them comes a pause.
@@ -84,18 +178,29 @@ mod tests {
     fn clients_share_one_allowance() {
         let allowance = Allowance::new();
         let work = || {
-            let until = used() + Duration::from_millis(2);
+            let until = used() + 2 * MS;
             while used() < until {}
         };
         let begun = Instant::now();
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let _turn = allowance.turn();
+                    let _turn = allowance.turn(1000);
                     work();
                 });
             }
         });
-        assert!(begun.elapsed() >= Duration::from_millis(3 * 98), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() >= 3 * 98 * MS, "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn whoever_waits_does_not_hold_up_the_end() {
+        let allowance = &Allowance::new();
+        allowance.state().end(1, Duration::from_secs(1000), Instant::now());
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| allowance.turn(1).is_none());
+            allowance.stop();
+            assert!(waits.join().unwrap());
+        });
     }
 }

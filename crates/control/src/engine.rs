@@ -246,6 +246,17 @@ impl Created {
     }
 }
 
+/// What a thread is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The thread's number.
+    pub thread: u32,
+    /// Its process.
+    pub process: u32,
+    /// Its name.
+    pub comm: String,
+}
+
 /// An engine that runs a hierarchy, as whoever answers requests sees it.
 ///
 /// A run may end at any moment, also in the midst of a request. Then its threads, and what became of them, are gone for
@@ -312,6 +323,16 @@ pub trait RunningEngine {
     /// # Errors
     /// As of [`RunningEngine::thread`].
     fn threads(&mut self) -> Result<Vec<Thread>, EngineError>;
+
+    /// What an engine that knows threads by their numbers alone leaves out in [`RunningEngine::threads`] is filled in
+    /// here, and threads that have ended meanwhile are left out. No engine waits for it: of thousands of threads that
+    /// takes long.
+    ///
+    /// # Errors
+    /// The system cannot be asked.
+    fn named(threads: Vec<Named>) -> Result<Vec<Named>, EngineError> {
+        Ok(threads)
+    }
 
     /// What somebody is promised from now on, in real time, in the place of what was promised before: for the monitor.
     /// Called when the promise becomes another; what the file promises is known at the beginning. No answer depends on

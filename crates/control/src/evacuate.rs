@@ -76,7 +76,8 @@ impl<E: RunningEngine> Manager<E> {
     fn move_out(&mut self, at: usize, to: usize) -> Result<usize, Error> {
         let Some(id) = self.tree.scheduler(at).map(|scheduler| scheduler.id) else { return Ok(0) };
         let mut moved = 0;
-        for thread in self.engine.threads()?.into_iter().filter(|thread| thread.scheduler == id) {
+        for found in self.engine.threads()?.into_iter().filter(|thread| thread.scheduler == id) {
+            let Some(thread) = self.engine.thread(found.key.tid)? else { continue };
             match self.place_with_presets(&thread, to) {
                 // It has ended.
                 Err(Error::NotFound(_)) => {}

@@ -27,6 +27,7 @@ mod manager;
 mod operations;
 mod pages;
 mod params;
+mod people;
 mod policies;
 mod server;
 mod service;
@@ -39,8 +40,8 @@ mod varlink;
 
 pub use client::{Client, ClientError, Grant, Promotion, this_thread};
 pub use engine::{
-    Created, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource, Preparation, Prepared,
-    Promisee, RunningEngine, Thread,
+    Created, EngineError, HierarchyChange, Named, Observed, PolicyDisabled, PolicySource, Preparation,
+    Prepared, Promisee, RunningEngine, Thread,
 };
 pub use error::{Error, Refusal};
 pub use loaded::LoadedPolicy;

@@ -7,25 +7,30 @@ use crate::allowance::{Allowance, pause_after, thread_time};
 use crate::descriptors::send_with;
 use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
+use crate::people::People;
 use crate::service::answer;
 use crate::socket::Socket;
 use crate::varlink::{Fault, MAX_REQUEST};
+use hls_plan::Turns;
+use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
+use rustix::net::{RecvFlags, recv};
 use serde_json::json;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// So many users' connections are open at once; root's are not counted.
+/// So many users' connections are open at once, and one more closes one of these; root's are not counted.
 const MAX_CLIENTS: usize = 64;
-/// And so many of one user.
+/// And so many of one user, who may have several numbers.
 const MAX_CLIENTS_OF_A_USER: usize = 8;
 /// A request that has begun is here within this time, and a reply is taken.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -45,10 +50,17 @@ pub fn serve<E: RunningEngine + Send>(
 ) -> io::Result<()> {
     let clients = Clients::default();
     let allowance = &Allowance::new();
-    // When the next user may come in.
-    let mut users_from = Instant::now();
+    let mut door = Door::new();
     let mut sweep_at = Instant::now();
     thread::scope(|scope| {
+        // Where no thread can be had, the client is dropped, and with it its connection.
+        let let_in = |person: u32, stream: UnixStream| {
+            let Ok(client) = clients.admit(person, stream) else { return };
+            let _ = thread::Builder::new().spawn_scoped(scope, move || {
+                // How a connection ended is of no interest to anyone else; a panic is seen by the loop below.
+                let _ = panic::catch_unwind(AssertUnwindSafe(|| attend(&client, manager, allowance)));
+            });
+        };
         let result = loop {
             if stop.load(Ordering::Relaxed) {
                 break Ok(());
@@ -56,8 +68,9 @@ pub fn serve<E: RunningEngine + Send>(
             if manager.is_poisoned() {
                 break Err(io::Error::other("a request to the control socket was not finished"));
             }
-            let stream = match socket.next_client(users_from) {
-                Ok(Some(stream)) => stream,
+            match socket.next_client(door.users_from, door.longest_wait()) {
+                Ok(Some(stream)) if is_root(&stream) => let_in(Peer::ROOT.uid, stream),
+                Ok(Some(stream)) => door.receive(stream, &clients),
                 Ok(None) => {
                     // A manager that is busy with a request does the same by itself.
                     manager.try_lock().iter_mut().for_each(|manager| match sweep_at <= Instant::now() {
@@ -68,68 +81,156 @@ pub fn serve<E: RunningEngine + Send>(
                         }
                         false => manager.note_disabled_policies(),
                     });
-                    continue;
                 }
                 Err(error) => break Err(error),
-            };
-            let begun = thread_time();
-            let is_of_user = !matches!(socket_peercred(&stream), Ok(peer) if peer.uid.is_root());
-            if let Ok(client) = clients.admit(stream) {
-                // Where no thread can be had, the client is dropped, and with it its connection.
-                let _ = thread::Builder::new().spawn_scoped(scope, move || {
-                    // How a connection ended is of no interest to anyone else; a panic is seen by the loop above.
-                    let _ = panic::catch_unwind(AssertUnwindSafe(|| attend(&client, manager, allowance)));
-                });
             }
-            if is_of_user {
-                users_from = Instant::now() + pause_after(thread_time().saturating_sub(begun));
-            }
+            door.let_one_in(let_in);
         };
+        allowance.stop();
         clients.end_all();
         result
     })
 }
 
+fn is_root(stream: &UnixStream) -> bool {
+    matches!(socket_peercred(stream), Ok(peer) if peer.uid.is_root())
+}
+
+/// Users' connections before they are let in. To look who has come is cheap, to let somebody in is not: so those who
+/// have come wait, and are let in by turns of their users. Each of both has a hundredth of a CPU.
+struct Door {
+    people: People,
+    waiting: Turns<UnixStream>,
+    /// When the next user may come.
+    users_from: Instant,
+    /// When the next one may be let in.
+    let_in_from: Instant,
+}
+
+impl Door {
+    fn new() -> Door {
+        let now = Instant::now();
+        Door { people: People::read(), waiting: Turns::default(), users_from: now, let_in_from: now }
+    }
+
+    /// How long the door may be left alone.
+    fn longest_wait(&self) -> Duration {
+        match self.waiting.is_empty() {
+            true => Duration::MAX,
+            false => self.let_in_from.saturating_duration_since(Instant::now()),
+        }
+    }
+
+    /// A user has come: waits to be let in, unless the user has gone again, or has too many connections.
+    fn receive(&mut self, stream: UnixStream, clients: &Clients) {
+        let begun = thread_time();
+        if let Ok(peer) = socket_peercred(&stream)
+            && !has_gone(&stream)
+        {
+            let person = self.people.person(peer.uid.as_raw());
+            if clients.count_of(person) + self.waiting.count_of(person) < MAX_CLIENTS_OF_A_USER {
+                self.waiting.add(person, stream);
+            } else {
+                // One that does not take the answer has none.
+                let _ = refuse(&stream);
+            }
+        }
+        self.users_from = Instant::now() + 2 * pause_after(thread_time().saturating_sub(begun));
+    }
+
+    /// Lets the next one in who is still there, if it is time for that.
+    fn let_one_in(&mut self, let_in: impl Fn(u32, UnixStream)) {
+        if Instant::now() < self.let_in_from {
+            return;
+        }
+        let begun = thread_time();
+        while let Some((person, stream)) = self.waiting.take() {
+            if !has_gone(&stream) {
+                let_in(person, stream);
+                break;
+            }
+        }
+        self.let_in_from = Instant::now() + 2 * pause_after(thread_time().saturating_sub(begun));
+    }
+}
+
+/// Whether nothing will come from there any more.
+fn has_gone(stream: &UnixStream) -> bool {
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+    match recv(stream, &mut [0; 1], flags) {
+        Ok((read, _)) => read == 0,
+        Err(error) => error != Errno::AGAIN && error != Errno::INTR,
+    }
+}
+
+/// Tells a client that there are too many.
+fn refuse(stream: &UnixStream) -> io::Result<()> {
+    stream.set_nonblocking(true)?;
+    let reason = format!("found {MAX_CLIENTS_OF_A_USER} connections of the user, expected fewer");
+    (&mut &*stream).write_all(&Fault::of_control("InUse", json!({ "reason": reason })).message())
+}
+
 /// The connections that are open.
 #[derive(Default)]
 struct Clients {
-    open: Mutex<HashMap<u64, (Peer, UnixStream)>>,
+    /// By number. One that was closed to make room is not there any more, though its thread may be.
+    open: Mutex<HashMap<u64, Open>>,
+    numbers: AtomicU64,
+}
+
+struct Open {
+    /// The user whose it is; root's are not counted.
+    person: u32,
+    /// When something came last.
+    used_at: Instant,
+    stream: UnixStream,
 }
 
 /// A connection, which is forgotten when it is dropped.
 struct Client<'c> {
     clients: &'c Clients,
     number: u64,
+    person: u32,
     peer: Peer,
     stream: UnixStream,
 }
 
 impl Clients {
-    fn list(&self) -> MutexGuard<'_, HashMap<u64, (Peer, UnixStream)>> {
+    fn list(&self) -> MutexGuard<'_, HashMap<u64, Open>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a client in, unless there are too many.
-    fn admit(&self, stream: UnixStream) -> io::Result<Client<'_>> {
+    fn count_of(&self, person: u32) -> usize {
+        self.list().values().filter(|open| open.person == person).count()
+    }
+
+    /// Lets a client in. Where there are too many, another one goes.
+    fn admit(&self, person: u32, stream: UnixStream) -> io::Result<Client<'_>> {
         stream.set_nonblocking(false)?;
         let peer = Peer { uid: socket_peercred(&stream)?.uid.as_raw() };
         let mut open = self.list();
-        if !has_room(open.values().map(|(peer, _)| *peer), peer) {
-            drop(open);
-            let reason = format!(
-                "found too many connections, expected at most {MAX_CLIENTS_OF_A_USER} of a user, {MAX_CLIENTS} of all"
-            );
-            send(&stream, &Fault::of_control("InUse", json!({ "reason": reason })).message())?;
-            return Err(io::Error::other(reason));
+        if peer != Peer::ROOT
+            && let Some(number) = to_close(&open)
+            && let Some(Open { stream, .. }) = open.remove(&number)
+        {
+            // One that is closed already needs no more.
+            let _ = stream.shutdown(Shutdown::Both);
         }
-        let number = open.keys().max().map_or(0, |last| last + 1);
-        open.insert(number, (peer, stream.try_clone()?));
-        Ok(Client { clients: self, number, peer, stream })
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        open.insert(number, Open { person, used_at: Instant::now(), stream: stream.try_clone()? });
+        Ok(Client { clients: self, number, person, peer, stream })
+    }
+
+    /// Something came from a client.
+    fn note_use(&self, number: u64) {
+        if let Some(open) = self.list().get_mut(&number) {
+            open.used_at = Instant::now();
+        }
     }
 
     /// Ends what clients wait for.
     fn end_all(&self) {
-        for (_, stream) in self.list().values() {
+        for Open { stream, .. } in self.list().values() {
             // One that is closed already needs no more.
             let _ = stream.shutdown(Shutdown::Both);
         }
@@ -142,11 +243,17 @@ impl Drop for Client<'_> {
     }
 }
 
-/// Whether one client more may be there beside those that are.
-fn has_room(open: impl Iterator<Item = Peer>, peer: Peer) -> bool {
-    let (own, others): (Vec<Peer>, Vec<Peer>) =
-        open.filter(|other| *other != Peer::ROOT).partition(|other| *other == peer);
-    peer == Peer::ROOT || (own.len() < MAX_CLIENTS_OF_A_USER && own.len() + others.len() < MAX_CLIENTS)
+/// The connection that goes when one more comes, if there are as many as may be: of the user who has most, the one on
+/// which nothing has come for the longest time.
+fn to_close(open: &HashMap<u64, Open>) -> Option<u64> {
+    let of_users = || open.iter().filter(|(_, open)| open.person != Peer::ROOT.uid);
+    if of_users().count() < MAX_CLIENTS {
+        return None;
+    }
+    let mut counts: HashMap<u32, usize> = HashMap::new();
+    of_users().for_each(|(_, open)| *counts.entry(open.person).or_default() += 1);
+    let rank = |open: &Open| (counts[&open.person], Reverse(open.used_at));
+    of_users().max_by_key(|(number, open)| (rank(open), Reverse(**number))).map(|(number, _)| *number)
 }
 
 /// Answers a client until it goes, or has to.
@@ -162,7 +269,14 @@ fn attend<E: RunningEngine>(
             Received::End => return Ok(()),
             Received::Bad(reason) => return send(&client.stream, &Fault::malformed(&reason).message()),
         };
-        let turn = (client.peer != Peer::ROOT).then(|| allowance.turn());
+        client.clients.note_use(client.number);
+        let turn = match client.peer {
+            Peer::ROOT => None,
+            _ => match allowance.turn(client.person) {
+                None => return Ok(()),
+                turn => turn,
+            },
+        };
         let answer = answer(manager, client.peer, &message);
         // A client that does not read its answer keeps nobody waiting.
         drop(turn);
@@ -262,17 +376,35 @@ fn is_passing(error: &io::Error) -> bool {
 mod tests {
     use super::*;
 
+    /// Many users who have all connections do not keep out one more.
     #[test]
-    fn no_user_keeps_others_out() {
-        let users = |uids: std::ops::Range<u32>, each: usize| {
-            uids.flat_map(move |uid| std::iter::repeat_n(Peer { uid }, each))
+    fn nobody_is_kept_out() {
+        let (stream, _other) = UnixStream::pair().unwrap();
+        let now = Instant::now();
+        let opened = |number: u64, person: u32, seconds_ago: u64| {
+            let used_at = now - Duration::from_secs(seconds_ago);
+            (number, Open { person, used_at, stream: stream.try_clone().unwrap() })
         };
-        let alice = Peer { uid: 1 };
-        assert!(has_room(users(1..2, MAX_CLIENTS_OF_A_USER - 1), alice));
-        assert!(!has_room(users(1..2, MAX_CLIENTS_OF_A_USER), alice));
-        assert!(has_room(users(2..9, MAX_CLIENTS_OF_A_USER), alice));
-        assert!(!has_room(users(2..10, MAX_CLIENTS_OF_A_USER), alice));
-        assert!(has_room(users(0..1, MAX_CLIENTS), alice), "root's are not counted");
-        assert!(has_room(users(0..10, MAX_CLIENTS_OF_A_USER), Peer::ROOT));
+        let mut open: HashMap<u64, Open> = (0..62).map(|at| opened(at, 1000 + at as u32, 100 + at)).collect();
+        open.extend([opened(62, 7, 1)]);
+        assert_eq!(to_close(&open), None);
+        open.extend((100..200).map(|at| opened(at, Peer::ROOT.uid, 1000)));
+        assert_eq!(to_close(&open), None, "root's are not counted");
+        open.extend([opened(63, 8, 1)]);
+        assert_eq!(to_close(&open), Some(61), "each has one: the one that was used least lately");
+        open.extend([opened(64, 7, 2)]);
+        assert_eq!(to_close(&open), Some(64), "the user with two");
+    }
+
+    #[test]
+    fn whoever_has_gone_is_known() {
+        let (stream, other) = UnixStream::pair().unwrap();
+        assert!(!has_gone(&stream));
+        (&other).write_all(b"x").unwrap();
+        drop(other);
+        assert!(!has_gone(&stream), "something came before");
+        let (stream, other) = UnixStream::pair().unwrap();
+        drop(other);
+        assert!(has_gone(&stream));
     }
 }

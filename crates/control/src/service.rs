@@ -15,7 +15,7 @@ use hls_core::pages::VERSION;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ fn dispatch<E: RunningEngine>(
         }
         (CONTROL, "Messenger") => {
             parameters.finish()?;
-            let messenger = hold(manager)?.messenger().map_err(fault)?;
+            let messenger = with(manager, Manager::messenger)?;
             descriptors.push(messenger);
             Ok(json!({}))
         }
@@ -111,43 +111,47 @@ fn control<E: RunningEngine>(
     match name {
         "Status" => {
             parameters.finish()?;
-            value(hold(manager)?.status())
+            let status = with(manager, Manager::status)?;
+            value(status.named::<E>().map_err(|error| fault(error.into()))?)
         }
         "Create" => {
             let [policy, name, below] = [p.text("policy")?, p.text("name")?, p.text("below")?];
             let texts = p.texts("parameters")?;
             parameters.finish()?;
-            granted(with_policy(manager, |manager| manager.create(who, &policy, &name, &below, &texts))?)
+            let create = |manager: &mut Manager<E>| manager.create(who, &policy, &name, &below, &texts);
+            Ok(granted(&with_policy(manager, create)?))
         }
         "Destroy" => {
             let name = p.text("name")?;
             parameters.finish()?;
-            done(hold(manager)?.destroy(who, &name))
+            with(manager, |it| it.destroy(who, &name))?;
+            Ok(json!({}))
         }
         "Move" => {
             let (thread, to, texts) = (p.thread("thread")?, p.text("to")?, p.texts("parameters")?);
             parameters.finish()?;
-            granted(hold(manager)?.move_thread(who, thread, &to, &texts))
+            Ok(granted(&with(manager, |it| it.move_thread(who, thread, &to, &texts))?))
         }
         "Reserve" => {
             let (thread, guarantee) = (p.thread("thread")?, p.text("guarantee")?);
             let below = p.optional_text("below")?;
             parameters.finish()?;
-            granted(hold(manager)?.reserve(who, thread, &guarantee, below.as_deref()))
+            Ok(granted(&with(manager, |it| it.reserve(who, thread, &guarantee, below.as_deref()))?))
         }
         "Release" => {
             let thread = p.thread("thread")?;
             parameters.finish()?;
-            done(hold(manager)?.release(who, thread))
+            with(manager, |it| it.release(who, thread))?;
+            Ok(json!({}))
         }
         "Message" => {
             let (thread, name, value) = (p.thread("thread")?, p.text("parameter")?, p.text("value")?);
             parameters.finish()?;
-            granted(hold(manager)?.message(who, thread, &name, &value))
+            Ok(granted(&with(manager, |it| it.message(who, thread, &name, &value))?))
         }
         "Policies" => {
             parameters.finish()?;
-            value(Ok(json!({ "policies": hold(manager)?.policies() })))
+            Ok(json!({ "policies": with(manager, |it| Ok(it.policies()))? }))
         }
         "Load" => {
             let [name, path, text] = [p.text("name")?, p.text("path")?, p.text("text")?];
@@ -155,15 +159,15 @@ fn control<E: RunningEngine>(
             parameters.finish()?;
             let source = PolicySource { number: 0, name, path: path.into(), text };
             let begin = |manager: &mut Manager<E>| manager.begin_load(source, replace);
-            let turn = hold(manager)?.turn(who).map_err(fault)?;
-            value(Ok(change(manager, &turn, begin, Manager::finish_load)?))
+            let turn = with(manager, |it| it.turn(who))?;
+            value(change(manager, &turn, begin, Manager::finish_load)?)
         }
         "Unload" => {
             let (name, evacuate) = (p.text("name")?, p.flag("evacuate")?);
             parameters.finish()?;
             let begin = |manager: &mut Manager<E>| manager.begin_unload(&name, evacuate);
-            let turn = hold(manager)?.turn(who).map_err(fault)?;
-            value(Ok(change(manager, &turn, begin, Manager::finish_unload)?))
+            let turn = with(manager, |it| it.turn(who))?;
+            value(change(manager, &turn, begin, Manager::finish_unload)?)
         }
         _ => Err(Fault::of_service("MethodNotFound", json!({ "method": format!("{CONTROL}.{name}") }))),
     }
@@ -184,23 +188,23 @@ fn user_level<E: RunningEngine>(
             let texts = p.texts("parameters")?;
             parameters.finish()?;
             let promote = |manager: &mut Manager<E>| manager.promote(who, &name, &below, agent, &texts);
-            let Promoted { granted: of, width, pages } = with_policy(manager, promote)?.map_err(fault)?;
+            let Promoted { granted: of, width, pages } = with_policy(manager, promote)?;
             descriptors.extend([pages.kernel, pages.user]);
-            let mut reply = granted(Ok(of))?;
+            let mut reply = granted(&of);
             (reply["width"], reply["version"]) = (width.into(), VERSION.into());
             Ok(reply)
         }
         "Pages" => {
             let name = p.text("name")?;
             parameters.finish()?;
-            let (width, pages) = hold(manager)?.pages(who, &name).map_err(fault)?;
+            let (width, pages) = with(manager, |it| it.pages(who, &name))?;
             descriptors.extend([pages.kernel, pages.user]);
             Ok(json!({ "width": width, "version": VERSION }))
         }
         "Demote" => {
             let name = p.text("name")?;
             parameters.finish()?;
-            value(hold(manager)?.demote(who, &name))
+            value(with(manager, |it| it.demote(who, &name))?)
         }
         "Grant" => {
             let (name, thread) = (p.text("name")?, p.thread("thread")?);
@@ -210,29 +214,26 @@ fn user_level<E: RunningEngine>(
                 texts.extend(number.map(|number| (parameter.to_owned(), number.to_string())));
             }
             parameters.finish()?;
-            granted(hold(manager)?.grant(who, &name, thread, &texts))
+            Ok(granted(&with(manager, |it| it.grant(who, &name, thread, &texts))?))
         }
         "Suspend" => {
             let (thread, by) = (p.thread("thread")?, p.optional_text("by")?);
             parameters.finish()?;
-            suspended(hold(manager)?.suspend(who, thread, by.as_deref()))
+            let by = with(manager, |it| it.suspend(who, thread, by.as_deref()))?;
+            Ok(json!({ "by": by }))
         }
         "Resume" => {
             let thread = p.thread("thread")?;
             parameters.finish()?;
-            suspended(hold(manager)?.resume(who, thread))
+            let by = with(manager, |it| it.resume(who, thread))?;
+            Ok(json!({ "by": by }))
         }
         _ => {
             let thread = p.thread("thread")?;
             parameters.finish()?;
-            granted(hold(manager)?.revoke(who, thread))
+            Ok(granted(&with(manager, |it| it.revoke(who, thread))?))
         }
     }
-}
-
-/// The reply that names the scheduler by which a thread is, or was, suspended.
-fn suspended(by: Result<String, Error>) -> Result<Value, Fault> {
-    Ok(json!({ "by": by.map_err(fault)? }))
 }
 
 /// Does what may need a policy that the engine was made without: then one that has it takes over, and keeps it, and it
@@ -240,13 +241,13 @@ fn suspended(by: Result<String, Error>) -> Result<Value, Fault> {
 fn with_policy<E: RunningEngine, T>(
     manager: &Mutex<Manager<E>>,
     act: impl Fn(&mut Manager<E>) -> Result<T, Error>,
-) -> Result<Result<T, Error>, Fault> {
-    let done = act(&mut *hold(manager)?);
-    let Err(Error::LeftOut(policy)) = done else { return Ok(done) };
+) -> Result<T, Fault> {
+    let done = held(manager, &act)?;
+    let Err(Error::LeftOut(policy)) = done else { return done.map_err(fault) };
     let begin = |manager: &mut Manager<E>| manager.begin_bring_in(policy);
-    let turn = hold(manager)?.turn.clone();
+    let turn = with(manager, |it| Ok(it.turn.clone()))?;
     change(manager, &turn, begin, Manager::finish_bring_in)?;
-    Ok(act(&mut *hold(manager)?))
+    with(manager, act)
 }
 
 /// The time between the parts of a change of policies. Each part takes CPU time from the threads of the hierarchy, and
@@ -264,32 +265,41 @@ fn change<E: RunningEngine, W, R>(
     // The lock guards no data: a preparation that panicked has left nothing behind.
     let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
     sleep(REST);
-    let change = begin(&mut *hold(manager)?).map_err(fault)?;
+    let change = with(manager, begin)?;
     let ready = change.prepare().map_err(fault)?;
     sleep(REST);
-    finish(&mut *hold(manager)?, ready).map_err(fault)
+    with(manager, |it| finish(it, ready))
 }
 
-/// The manager. One that an operation left by a panic may be between two states: nobody goes on with it, and
-/// [`serve`](crate::serve()) ends.
-fn hold<E>(manager: &Mutex<Manager<E>>) -> Result<MutexGuard<'_, Manager<E>>, Fault> {
-    let broken = |_| {
+/// Has the manager do something. Nobody else has it meanwhile: so it does no more than that, and whatever an answer
+/// takes besides, such as the search for what could be granted, comes when others may have the manager again.
+fn with<E, T>(
+    manager: &Mutex<Manager<E>>,
+    act: impl FnOnce(&mut Manager<E>) -> Result<T, Error>,
+) -> Result<T, Fault> {
+    held(manager, act)?.map_err(fault)
+}
+
+/// The same, with the error as it is. A manager that an operation left by a panic may be between two states: nobody
+/// goes on with it, and [`serve`](crate::serve()) ends.
+fn held<E, T>(
+    manager: &Mutex<Manager<E>>,
+    act: impl FnOnce(&mut Manager<E>) -> Result<T, Error>,
+) -> Result<Result<T, Error>, Fault> {
+    let mut held = manager.lock().map_err(|_| {
         fault(Error::Failed("found an operation that was not finished, expected a sound hierarchy".into()))
-    };
-    manager.lock().map_err(broken)
+    })?;
+    let done = act(&mut held);
+    drop(held);
+    Ok(done)
 }
 
-fn granted(result: Result<Granted, Error>) -> Result<Value, Fault> {
-    let Granted { scheduler, guarantee } = result.map_err(fault)?;
-    Ok(json!({ "scheduler": scheduler, "guarantee": guarantee.rounded_for_people() }))
+fn granted(Granted { scheduler, guarantee }: &Granted) -> Value {
+    json!({ "scheduler": scheduler, "guarantee": guarantee.rounded_for_people() })
 }
 
-fn value(result: Result<impl Serialize, Error>) -> Result<Value, Fault> {
-    serde_json::to_value(result.map_err(fault)?).map_err(|error| fault(Error::Failed(error.to_string())))
-}
-
-fn done(result: Result<(), Error>) -> Result<Value, Fault> {
-    result.map(|()| json!({})).map_err(fault)
+fn value(value: impl Serialize) -> Result<Value, Fault> {
+    serde_json::to_value(value).map_err(|error| fault(Error::Failed(error.to_string())))
 }
 
 fn fault(error: Error) -> Fault {

@@ -3,7 +3,7 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, accept_with};
+use rustix::net::{SocketFlags, accept_with, listen};
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 
 /// Where the socket is if nobody says otherwise.
 pub const DEFAULT_SOCKET: &str = "/run/hls/control.sock";
+
+/// So many clients wait to be let in; the kernel has others wait for that.
+const WAITING: i32 = 64;
 
 /// Whoever waits for a client looks that often whether to stop.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
@@ -39,13 +42,18 @@ impl Socket {
         Ok(Socket { everybody, root: Listener::bind(&path_for_root(path), 0o600)? })
     }
 
-    /// The next client, if one comes soon: root's first, and those who come to everybody's socket only from
-    /// `users_from` on.
-    pub(crate) fn next_client(&self, users_from: Instant) -> io::Result<Option<UnixStream>> {
+    /// The next client, if one comes soon, at the latest after `longest`: root's first, and those who come to
+    /// everybody's socket only from `users_from` on.
+    pub(crate) fn next_client(
+        &self,
+        users_from: Instant,
+        longest: Duration,
+    ) -> io::Result<Option<UnixStream>> {
+        let longest = longest.min(STOP_INTERVAL);
         let pause = users_from.saturating_duration_since(Instant::now());
         let both = [&self.root.listener, &self.everybody.listener];
         let (doors, time) =
-            if pause.is_zero() { (&both[..], STOP_INTERVAL) } else { (&both[..1], pause.min(STOP_INTERVAL)) };
+            if pause.is_zero() { (&both[..], longest) } else { (&both[..1], pause.min(longest)) };
         let mut fds: Vec<PollFd> = doors.iter().map(|door| PollFd::new(*door, PollFlags::IN)).collect();
         let time = Timespec::try_from(time).map_err(io::Error::other)?;
         match poll(&mut fds, Some(&time)) {
@@ -106,6 +114,8 @@ impl Listener {
             Err(_) => {}
         }
         let listener = Listener { listener: UnixListener::bind(path)?, path: path.to_owned() };
+        // Clients that have not been let in yet, living and dead, wait behind each other: not for thousands.
+        listen(&listener.listener, WAITING)?;
         fs::set_permissions(path, Permissions::from_mode(mode))?;
         listener.listener.set_nonblocking(true)?;
         Ok(listener)

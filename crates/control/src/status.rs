@@ -2,7 +2,7 @@
 //!
 //! Relies on the tree for what is promised and on the engine for what became of it. Changes nothing.
 
-use crate::engine::{EngineError, Observed, RunningEngine, Thread};
+use crate::engine::{EngineError, Named, Observed, RunningEngine, Thread};
 use crate::error::Error;
 use crate::manager::{Manager, Suspensions};
 use crate::tree::{Above, Scheduler, Tree};
@@ -128,8 +128,29 @@ impl Supply {
     }
 }
 
+impl Status {
+    /// With the processes and names of the threads; without those that have ended meanwhile.
+    pub(crate) fn named<E: RunningEngine>(mut self) -> Result<Status, EngineError> {
+        let known = |status: &ThreadStatus| {
+            let ThreadStatus { thread, process, comm, .. } = status;
+            Named { thread: *thread, process: *process, comm: comm.clone() }
+        };
+        let named = E::named(self.threads.iter().map(known).collect())?;
+        let mut named: HashMap<u32, Named> = named.into_iter().map(|named| (named.thread, named)).collect();
+        self.threads.retain_mut(|status| match named.remove(&status.thread) {
+            Some(Named { process, comm, .. }) => {
+                (status.process, status.comm) = (process, comm);
+                true
+            }
+            None => false,
+        });
+        Ok(self)
+    }
+}
+
 impl<E: RunningEngine> Manager<E> {
-    /// The hierarchy, what was promised and what became of it.
+    /// The hierarchy, what was promised and what became of it; of threads what the engine knows
+    /// ([`RunningEngine::named`] fills in the rest).
     ///
     /// # Errors
     /// The run has ended; the system failed.

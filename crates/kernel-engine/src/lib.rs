@@ -7,6 +7,8 @@
 
 #[cfg(feature = "engine")]
 mod built_in;
+#[cfg(feature = "engine")]
+mod descriptions;
 pub mod doctor;
 #[cfg(feature = "engine")]
 mod domain;

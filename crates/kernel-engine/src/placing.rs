@@ -3,6 +3,7 @@
 
 use super::Notice;
 use super::engine::Engine;
+use crate::descriptions::{Waiting, cpu_time};
 use crate::domain::{CHANGED_CGROUP, CHANGED_NAME, CHANGED_WEIGHT, Changed, ThreadEntry};
 use crate::proc;
 use crate::threads::{Known, Threads};
@@ -16,6 +17,9 @@ use std::mem;
 
 /// So many threads are described anew at each look.
 const DESCRIBED_AGAIN: usize = 2;
+
+/// Stands for the user of threads of which nobody said whose they are: no user has this number.
+const NOBODY: u32 = u32::MAX;
 
 /// So many threads are looked at before other work is done. Each may take two reads of `/proc`.
 const MOST_AT_ONCE: usize = 64;
@@ -38,11 +42,7 @@ impl Engine {
             .filter(|(_, entry)| entry.pid != 0)
             .for_each(|(changed, entry)| self.look_at(*changed, entry));
         self.look_at_counts();
-        let to_describe = self.threads.to_describe.len().min(MOST_AT_ONCE);
-        for tid in self.threads.to_describe.drain(..to_describe).collect::<Vec<_>>() {
-            self.assign_anew(tid);
-        }
-        is_behind |= !self.threads.to_describe.is_empty();
+        is_behind |= self.describe_those_that_wait();
         is_behind |= self.weigh_threads();
         self.look_again();
         is_behind
@@ -60,7 +60,30 @@ impl Engine {
                 self.forget(tid);
             }
             self.look_at(Changed { vp, changes: 0 }, &entry);
+            self.assign_anew(entry.pid);
         }
+    }
+
+    /// Puts threads that wait for it where the rules want them, as far as there is time for it at once; whether more
+    /// could be described at once.
+    fn describe_those_that_wait(&mut self) -> bool {
+        for _ in 0..MOST_AT_ONCE {
+            if !self.threads.budget.is_left() {
+                return false;
+            }
+            let Some((user, item)) = self.threads.to_describe.take() else { return false };
+            let begun = cpu_time();
+            match item {
+                Waiting::Thread(tid) => self.assign_anew(tid),
+                Waiting::Process(tgid) => {
+                    let of_process: Vec<u32> = self.threads.of_process(tgid).collect();
+                    let to_describe = &mut self.threads.to_describe;
+                    of_process.into_iter().for_each(|tid| to_describe.add(user, Waiting::Thread(tid)));
+                }
+            }
+            self.threads.budget.spend(cpu_time().saturating_sub(begun));
+        }
+        !self.threads.to_describe.is_empty()
     }
 
     /// Describes some threads anew, each in its turn. The kernel does not run our program for a rename while another
@@ -101,15 +124,14 @@ impl Engine {
             self.forget(tid);
             self.threads.known.insert(tid, Known { core_vp: vp, generation, tgid, described: None });
             self.threads.tids.insert(vp, tid);
-            self.describe(tid);
+            self.describe_later(tid, Waiting::Thread(tid));
             self.weighing.look_at(entry.weights_seen);
         }
         if changes & CHANGED_WEIGHT != 0 {
             self.weigh(vp, generation);
         }
         if changes & CHANGED_CGROUP != 0 {
-            let of_process: Vec<u32> = self.threads.of_process(tgid).collect();
-            self.threads.to_describe.extend(of_process);
+            self.describe_later(tid, Waiting::Process(tgid));
         }
         if changes & CHANGED_NAME != 0
             && let Some(described) =
@@ -128,8 +150,8 @@ impl Engine {
         }
         let moves = self.built.core.unnamed_moves();
         if mem::replace(&mut self.threads.unnamed_moves, moves) != moves {
-            let all = self.threads.tids();
-            self.threads.to_describe = all.into();
+            let Threads { known, to_describe, .. } = &mut self.threads;
+            known.keys().for_each(|&tid| to_describe.add(NOBODY, Waiting::Thread(tid)));
         }
     }
 
@@ -155,12 +177,20 @@ impl Engine {
     /// nothing yet: then later.
     fn describe(&mut self, tid: u32) {
         if self.threads.has_rules
-            && let Some(known) = self.threads.known.get_mut(&tid)
+            && let Some(known) = self.threads.known.get(&tid)
         {
-            known.described = proc::describe(known.tgid, tid);
-            if known.described.is_none() {
-                self.threads.to_describe.push_back(tid);
+            let now = proc::describe(known.tgid, tid);
+            if now.is_none() {
+                self.describe_later(tid, Waiting::Thread(tid));
             }
+            self.threads.note_description(tid, now);
+        }
+    }
+
+    /// Something of this thread's user is to be described, where a rule might match it.
+    fn describe_later(&mut self, tid: u32, item: Waiting) {
+        if self.threads.has_rules {
+            self.threads.to_describe.add(proc::user(tid), item);
         }
     }
 
@@ -174,6 +204,7 @@ impl Engine {
     fn assign(&mut self, tid: u32) {
         let Threads { assignments, known, moved, .. } = &mut self.threads;
         let Some(Known { tgid, described: Some(described), .. }) = known.get(&tid) else { return };
+        let Some(cgroup) = &described.cgroup else { return };
         if moved.contains(&tid) {
             return;
         }
@@ -183,7 +214,7 @@ impl Engine {
             tgid: *tgid,
             parent: described.parent,
             comm: &described.comm,
-            cgroup: &described.cgroup,
+            cgroup,
         });
         if assignment != before {
             match assignment {

@@ -1,6 +1,9 @@
-//! What `/proc` says of a thread: everything that a rule of a hierarchy file can match.
+//! What `/proc` says of a thread: everything that a rule of a hierarchy file can match. Names of threads and of cgroups
+//! are any bytes, which users choose.
 
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 
 /// A thread as `/proc` describes it now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,18 +12,34 @@ pub struct Described {
     pub parent: u32,
     /// Its name, without the zero behind it.
     pub comm: Vec<u8>,
-    /// The path of its cgroup within cgroup v2; `/` where there is none.
-    pub cgroup: String,
+    /// The path of its cgroup within cgroup v2; `/` where there is none. What is no text in it is replaced by U+FFFD,
+    /// so that the cgroups above, which a rule names, stay what they are. `None`: it has 4096 bytes or more, and the
+    /// kernel tells no such path; others tell its beginning.
+    pub cgroup: Option<String>,
 }
 
-/// The thread `tid` of process `tgid`; `None` when it has ended.
+/// The thread `tid` of process `tgid`; `None` when it has ended, or cannot be read for now.
 pub fn describe(tgid: u32, tid: u32) -> Option<Described> {
     let folder = format!("/proc/{tgid}/task/{tid}");
     let stat = fs::read(format!("{folder}/stat")).ok()?;
     let (parent, comm) = from_stat(&stat)?;
-    let cgroups = fs::read_to_string(format!("{folder}/cgroup")).unwrap_or_default();
-    let cgroup = cgroups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").to_owned();
+    let cgroup = match fs::read(format!("{folder}/cgroup")) {
+        Ok(cgroups) => Some(from_cgroups(&cgroups)),
+        Err(error) if error.kind() == ErrorKind::InvalidFilename => None,
+        Err(_) => return None,
+    };
     Some(Described { parent, comm, cgroup })
+}
+
+/// The user of a thread; root's, where that cannot be read.
+pub fn user(tid: u32) -> u32 {
+    fs::metadata(format!("/proc/{tid}")).map_or(0, |about| about.uid())
+}
+
+/// The path behind `0::`, which is cgroup v2; the lines of other hierarchies stand before it.
+fn from_cgroups(cgroups: &[u8]) -> String {
+    let path = cgroups.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(b"0::"));
+    String::from_utf8_lossy(path.unwrap_or(b"/")).into_owned()
 }
 
 /// `PID (COMM) STATE PPID ...`; the name may have blanks and parentheses in it.
@@ -49,6 +68,13 @@ mod tests {
         let pid = std::process::id();
         let described = describe(pid, pid).expect("we live");
         assert_eq!(described.parent, std::os::unix::process::parent_id());
-        assert!(described.cgroup.starts_with('/'));
+        assert!(described.cgroup.expect("it can be read").starts_with('/'));
+    }
+
+    #[test]
+    fn a_cgroup_lies_in_those_above_it_whatever_its_name() {
+        assert_eq!(from_cgroups(b"0::/system.slice/box/\xff\n"), "/system.slice/box/\u{fffd}");
+        assert_eq!(from_cgroups(b"1:cpu:/a\n0::/system.slice/\xc3/b\n"), "/system.slice/\u{fffd}/b");
+        assert_eq!(from_cgroups(b"1:cpu:/a\n"), "/");
     }
 }

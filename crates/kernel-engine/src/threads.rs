@@ -3,12 +3,13 @@
 //! A thread is known by its VP and that VP's generation, so that a later thread with the same TID, or the same VP, is
 //! never taken for it.
 
+use crate::descriptions::{Budget, Descriptions};
 use crate::domain::ThreadEntry;
-use crate::proc;
+use crate::proc::Described;
 use hls_core::CoreVp;
 use hls_plan::Plan;
 use hls_plan::assign::Assignments;
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A thread of the machine that is known to have a VP.
 #[derive(Clone, Debug)]
@@ -17,7 +18,7 @@ pub struct Known {
     pub generation: u32,
     pub tgid: u32,
     /// What `/proc` said of it, where a rule might match it.
-    pub described: Option<proc::Described>,
+    pub described: Option<Described>,
 }
 
 /// The threads of the machine, and the rules by which they get their places.
@@ -31,8 +32,9 @@ pub struct Threads {
     pub tids: HashMap<CoreVp, u32>,
     /// TIDs of threads that a request has moved: no rule moves them any more.
     pub moved: HashSet<u32>,
-    /// TIDs of threads that are to be described, anew or since `/proc` did not have them yet.
-    pub to_describe: VecDeque<u32>,
+    /// What is to be described, anew or since `/proc` did not have it yet, and the CPU time for that.
+    pub to_describe: Descriptions,
+    pub budget: Budget,
     /// The last thread that was described in its turn.
     pub described_last: u32,
     /// How many forks had been refused, and how many processes had moved without a first thread, when that was last
@@ -50,7 +52,8 @@ impl Threads {
             known: BTreeMap::new(),
             tids: HashMap::new(),
             moved: HashSet::new(),
-            to_describe: VecDeque::new(),
+            to_describe: Descriptions::default(),
+            budget: Budget::default(),
             described_last: 0,
             refused: 0,
             unnamed_moves: 0,
@@ -65,6 +68,22 @@ impl Threads {
     /// The VP of a thread, and its generation.
     pub fn vp(&self, tid: u32) -> Option<(CoreVp, u32)> {
         self.known.get(&tid).map(|known| (known.core_vp, known.generation))
+    }
+
+    /// Notes what `/proc` says now of a known thread. Where it does not say the cgroup, the thread stays in the one it
+    /// was in; one that has just come is in that of its process, or of the process that made it.
+    pub fn note_description(&mut self, tid: u32, now: Option<Described>) {
+        let now = now
+            .map(|now| Described { cgroup: now.cgroup.or_else(|| self.last_cgroup(tid, now.parent)), ..now });
+        if let Some(known) = self.known.get_mut(&tid) {
+            known.described = now;
+        }
+    }
+
+    /// The cgroup that a thread, its process, or else the parent of that was seen in last.
+    fn last_cgroup(&self, tid: u32, parent: u32) -> Option<String> {
+        let tgid = self.known.get(&tid)?.tgid;
+        [tid, tgid, parent].iter().find_map(|tid| self.known.get(tid)?.described.as_ref()?.cgroup.clone())
     }
 
     /// The threads whose turn it is to be described again, so many at most: in rising order, then from the first on.
@@ -89,5 +108,47 @@ impl Threads {
         let tid = *self.tids.get(&core_vp)?;
         let generation = self.known.get(&tid)?.generation;
         (now.pid == 0 || generation != now.generation).then_some(tid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn threads(known: &[(u32, u32)]) -> Threads {
+        let file = br#"time-sharing "TS" default=#true { thread "boxed" cgroup="/system.slice/box" }"#;
+        let (hierarchy, _) = hls_hierarchy::read(file).expect("it is valid");
+        let mut threads = Threads::new(&Plan::new(hierarchy, &Default::default()).expect("it fits"));
+        for &(tid, tgid) in known {
+            let known = Known { core_vp: CoreVp(tid), generation: 1, tgid, described: None };
+            threads.known.insert(tid, known);
+        }
+        threads
+    }
+
+    fn cgroup_of(threads: &Threads, tid: u32) -> Option<&str> {
+        threads.known[&tid].described.as_ref()?.cgroup.as_deref()
+    }
+
+    /// A user may make cgroups whose paths are longer than the kernel tells, and move threads there or make them there.
+    #[test]
+    fn who_goes_where_the_path_cannot_be_read_stays() {
+        let mut threads = threads(&[(7, 7), (8, 7), (9, 9), (10, 10)]);
+        let told = |cgroup: Option<&str>, parent: u32| {
+            Some(Described { parent, comm: b"x".to_vec(), cgroup: cgroup.map(str::to_owned) })
+        };
+        threads.note_description(7, told(Some("/system.slice/box"), 1));
+        threads.note_description(7, told(None, 1));
+        threads.note_description(8, told(None, 1));
+        threads.note_description(9, told(None, 7));
+        threads.note_description(10, told(None, 11));
+        assert_eq!(
+            [7, 8, 9, 10].map(|tid| cgroup_of(&threads, tid)),
+            [Some("/system.slice/box"), Some("/system.slice/box"), Some("/system.slice/box"), None]
+        );
+        threads.note_description(7, told(Some("/"), 1));
+        assert_eq!(cgroup_of(&threads, 7), Some("/"));
+        threads.note_description(7, None);
+        assert_eq!(cgroup_of(&threads, 7), None);
     }
 }

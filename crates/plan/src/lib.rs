@@ -7,6 +7,7 @@ mod built;
 mod plan;
 mod running;
 mod shares;
+mod turns;
 
 pub use built::{
     Built, ObservedSchedulers, OfSchedulers, VpUsage, planned_record, unplaced_params, vp_params,
@@ -14,3 +15,4 @@ pub use built::{
 pub use plan::{Plan, PlanError, PlannedEdge, PlannedThread, PlannedThreads};
 pub use running::{ChangeableEngine, EngineThread, ThreadKey};
 pub use shares::ShareScale;
+pub use turns::Turns;

@@ -14,8 +14,8 @@ use crate::registry::{self, DisabledPolicies};
 use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
-    Created, EngineError, HierarchyChange, Layout, Manager, Observed, Pages, PolicyDisabled, PolicySource,
-    Preparation, Prepared, Promisee, RunningEngine, Socket, Thread, serve,
+    Created, EngineError, HierarchyChange, Layout, Manager, Named, Observed, Pages, PolicyDisabled,
+    PolicySource, Preparation, Prepared, Promisee, RunningEngine, Socket, Thread, serve,
 };
 use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp};
@@ -210,8 +210,15 @@ impl RunningEngine for RemoteRun {
     }
 
     fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
-        let threads = self.ask(|run| run.threads())?;
-        threads.into_iter().filter_map(|thread| identified(thread).transpose()).collect()
+        self.ask(|run| run.threads())
+    }
+
+    fn named(threads: Vec<Named>) -> Result<Vec<Named>, EngineError> {
+        let named = |Named { thread, .. }: Named| {
+            let identity = Identity::of(thread)?;
+            Ok(identity.map(|Identity { pid, comm, .. }| Named { thread, process: pid, comm }))
+        };
+        threads.into_iter().filter_map(|thread| named(thread).transpose()).collect()
     }
 
     /// Not waited for: questions are answered in their order.

@@ -1,0 +1,128 @@
+//! Which threads are to be described next, and how much CPU time that may take.
+//!
+//! Anybody may make threads, and move those of his own between cgroups of his own, as many and as often as he likes;
+//! each time `/proc` is to be read. So a thread, or a process, waits at most once. Users take turns: whoever has many
+//! threads waits for himself. And all of it has a twenty-fifth of a CPU; what was not used is there later, as long as
+//! it is no more than half a second, which is enough for the threads that a machine has in the beginning.
+
+use hls_plan::Turns;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// Of the time that passes, this part may be used.
+const PART: u32 = 25;
+/// So much may be saved.
+const MOST_SAVED: Duration = Duration::from_millis(500);
+
+/// What waits to be described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Waiting {
+    /// The thread with this TID.
+    Thread(u32),
+    /// All threads of the process with this number.
+    Process(u32),
+}
+
+/// Threads and processes that wait to be described.
+#[derive(Debug, Default)]
+pub struct Descriptions {
+    turns: Turns<Waiting>,
+    /// All that wait.
+    waiting: HashSet<Waiting>,
+}
+
+impl Descriptions {
+    /// Something of this user's is to be described, if it does not wait already.
+    pub fn add(&mut self, user: u32, item: Waiting) {
+        if self.waiting.insert(item) {
+            self.turns.add(user, item);
+        }
+    }
+
+    /// Takes what has waited longest of the user whose turn it is, and whose it is.
+    pub fn take(&mut self) -> Option<(u32, Waiting)> {
+        let (user, item) = self.turns.take()?;
+        self.waiting.remove(&item);
+        Some((user, item))
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+}
+
+/// The CPU time that may be used for descriptions.
+#[derive(Debug)]
+pub struct Budget {
+    saved: Duration,
+    /// When that was so, by a clock that goes on.
+    at: Duration,
+}
+
+impl Default for Budget {
+    /// All that may be saved.
+    fn default() -> Budget {
+        Budget { saved: MOST_SAVED, at: time(ClockId::Monotonic) }
+    }
+}
+
+impl Budget {
+    /// Whether there is any left now.
+    pub fn is_left(&mut self) -> bool {
+        self.save(time(ClockId::Monotonic));
+        !self.saved.is_zero()
+    }
+
+    /// So much was used.
+    pub fn spend(&mut self, used: Duration) {
+        self.saved = self.saved.saturating_sub(used);
+    }
+
+    fn save(&mut self, now: Duration) {
+        self.saved = (self.saved + now.saturating_sub(self.at) / PART).min(MOST_SAVED);
+        self.at = now;
+    }
+}
+
+/// The CPU time that this thread has used.
+pub fn cpu_time() -> Duration {
+    time(ClockId::ThreadCPUTime)
+}
+
+fn time(clock: ClockId) -> Duration {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
+    Duration::new(tv_sec.unsigned_abs(), u32::try_from(tv_nsec).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Waiting::{Process, Thread};
+    use super::*;
+
+    #[test]
+    fn what_waits_is_there_once() {
+        let mut waiting = Descriptions::default();
+        for _ in 0..1000 {
+            waiting.add(1000, Process(7));
+            waiting.add(1000, Thread(7));
+        }
+        assert_eq!(waiting.take(), Some((1000, Process(7))));
+        waiting.add(1000, Process(7));
+        assert_eq!(waiting.take(), Some((1000, Thread(7))));
+        assert_eq!(waiting.take(), Some((1000, Process(7))));
+        assert!(waiting.take().is_none() && waiting.is_empty());
+    }
+
+    #[test]
+    fn a_part_of_the_time_that_passes_may_be_used() {
+        let mut budget = Budget { saved: Duration::ZERO, at: Duration::from_secs(10) };
+        budget.save(Duration::from_secs(11));
+        assert_eq!(budget.saved, Duration::from_millis(40));
+        budget.spend(Duration::from_millis(50));
+        assert_eq!(budget.saved, Duration::ZERO);
+        budget.save(Duration::from_secs(1000));
+        assert_eq!(budget.saved, MOST_SAVED);
+    }
+}
