@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Of the time that passes, this part may be used.
 const PART: u32 = 25;
 /// So much may be saved.
-const MOST_SAVED: Duration = Duration::from_millis(500);
+const MOST_SAVED_NS: i64 = 500_000_000;
 
 /// What waits to be described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,10 +53,12 @@ impl Descriptions {
     }
 }
 
-/// The CPU time that may be used for descriptions.
+/// The CPU time that may be used for descriptions. One that took longer than there was is owed: to read where a thread
+/// is may have to wait, computing, for whoever moves threads.
 #[derive(Debug)]
 pub struct Budget {
-    saved: Duration,
+    /// In nanoseconds; less than nothing is owed.
+    saved_ns: i64,
     /// When that was so, by a clock that goes on.
     at: Duration,
 }
@@ -64,7 +66,7 @@ pub struct Budget {
 impl Default for Budget {
     /// All that may be saved.
     fn default() -> Budget {
-        Budget { saved: MOST_SAVED, at: time(ClockId::Monotonic) }
+        Budget { saved_ns: MOST_SAVED_NS, at: time(ClockId::Monotonic) }
     }
 }
 
@@ -72,18 +74,23 @@ impl Budget {
     /// Whether there is any left now.
     pub fn is_left(&mut self) -> bool {
         self.save(time(ClockId::Monotonic));
-        !self.saved.is_zero()
+        self.saved_ns > 0
     }
 
     /// So much was used.
     pub fn spend(&mut self, used: Duration) {
-        self.saved = self.saved.saturating_sub(used);
+        self.saved_ns = self.saved_ns.saturating_sub(nanoseconds(used));
     }
 
     fn save(&mut self, now: Duration) {
-        self.saved = (self.saved + now.saturating_sub(self.at) / PART).min(MOST_SAVED);
+        let passed = now.saturating_sub(self.at);
+        self.saved_ns = self.saved_ns.saturating_add(nanoseconds(passed / PART)).min(MOST_SAVED_NS);
         self.at = now;
     }
+}
+
+fn nanoseconds(length: Duration) -> i64 {
+    i64::try_from(length.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// The CPU time that this thread has used.
@@ -117,12 +124,14 @@ mod tests {
 
     #[test]
     fn a_part_of_the_time_that_passes_may_be_used() {
-        let mut budget = Budget { saved: Duration::ZERO, at: Duration::from_secs(10) };
+        let mut budget = Budget { saved_ns: 0, at: Duration::from_secs(10) };
         budget.save(Duration::from_secs(11));
-        assert_eq!(budget.saved, Duration::from_millis(40));
+        assert_eq!(budget.saved_ns, 40_000_000);
         budget.spend(Duration::from_millis(50));
-        assert_eq!(budget.saved, Duration::ZERO);
+        assert_eq!(budget.saved_ns, -10_000_000, "it is owed");
+        budget.save(Duration::from_secs(12));
+        assert_eq!(budget.saved_ns, 30_000_000);
         budget.save(Duration::from_secs(1000));
-        assert_eq!(budget.saved, MOST_SAVED);
+        assert_eq!(budget.saved_ns, MOST_SAVED_NS);
     }
 }

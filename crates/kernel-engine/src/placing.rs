@@ -72,27 +72,34 @@ impl Engine {
                 return false;
             }
             let Some((user, item)) = self.threads.to_describe.take() else { return false };
-            let begun = cpu_time();
-            match item {
-                Waiting::Thread(tid) => self.assign_anew(tid),
+            self.spend_on(|it| match item {
+                Waiting::Thread(tid) => it.assign_anew(tid),
                 Waiting::Process(tgid) => {
-                    let of_process: Vec<u32> = self.threads.of_process(tgid).collect();
-                    let to_describe = &mut self.threads.to_describe;
+                    let of_process: Vec<u32> = it.threads.of_process(tgid).collect();
+                    let to_describe = &mut it.threads.to_describe;
                     of_process.into_iter().for_each(|tid| to_describe.add(user, Waiting::Thread(tid)));
                 }
-            }
-            self.threads.budget.spend(cpu_time().saturating_sub(begun));
+            });
         }
         !self.threads.to_describe.is_empty()
+    }
+
+    /// Does what the budget for descriptions pays.
+    fn spend_on(&mut self, work: impl FnOnce(&mut Engine)) {
+        let begun = cpu_time();
+        work(self);
+        self.threads.budget.spend(cpu_time().saturating_sub(begun));
     }
 
     /// Describes some threads anew, each in its turn. The kernel does not run our program for a rename while another
     /// thread, which was preempted in that program, has the same CPU: so a change of a name may not have been noted.
     fn look_again(&mut self) {
-        if self.threads.has_rules {
-            for tid in self.threads.next_to_describe(DESCRIBED_AGAIN) {
-                self.assign_anew(tid);
-            }
+        if self.threads.has_rules && self.threads.budget.is_left() {
+            self.spend_on(|it| {
+                for tid in it.threads.next_to_describe(DESCRIBED_AGAIN) {
+                    it.assign_anew(tid);
+                }
+            });
         }
     }
 
@@ -130,7 +137,7 @@ impl Engine {
         if changes & CHANGED_WEIGHT != 0 {
             self.weigh(vp, generation);
         }
-        if changes & CHANGED_CGROUP != 0 {
+        if changes & CHANGED_CGROUP != 0 && self.threads.has_rules_about_cgroups {
             self.describe_later(tid, Waiting::Process(tgid));
         }
         if changes & CHANGED_NAME != 0
@@ -149,7 +156,8 @@ impl Engine {
             self.notices.push(Notice::NoRoom { tgid });
         }
         let moves = self.built.core.unnamed_moves();
-        if mem::replace(&mut self.threads.unnamed_moves, moves) != moves {
+        let have_moved = mem::replace(&mut self.threads.unnamed_moves, moves) != moves;
+        if have_moved && self.threads.has_rules_about_cgroups {
             let Threads { known, to_describe, .. } = &mut self.threads;
             known.keys().for_each(|&tid| to_describe.add(NOBODY, Waiting::Thread(tid)));
         }
@@ -179,7 +187,7 @@ impl Engine {
         if self.threads.has_rules
             && let Some(known) = self.threads.known.get(&tid)
         {
-            let now = proc::describe(known.tgid, tid);
+            let now = proc::describe(known.tgid, tid, self.threads.has_rules_about_cgroups);
             if now.is_none() {
                 self.describe_later(tid, Waiting::Thread(tid));
             }

@@ -18,11 +18,15 @@ pub struct Described {
     pub cgroup: Option<String>,
 }
 
-/// The thread `tid` of process `tgid`; `None` when it has ended, or cannot be read for now.
-pub fn describe(tgid: u32, tid: u32) -> Option<Described> {
+/// The thread `tid` of process `tgid`; `None` when it has ended, or cannot be read for now. Where nobody wants to know
+/// its cgroup, that is `/`.
+pub fn describe(tgid: u32, tid: u32, with_cgroup: bool) -> Option<Described> {
     let folder = format!("/proc/{tgid}/task/{tid}");
     let stat = fs::read(format!("{folder}/stat")).ok()?;
     let (parent, comm) = from_stat(&stat)?;
+    if !with_cgroup {
+        return Some(Described { parent, comm, cgroup: Some("/".into()) });
+    }
     let cgroup = match fs::read(format!("{folder}/cgroup")) {
         Ok(cgroups) => Some(from_cgroups(&cgroups)),
         Err(error) if error.kind() == ErrorKind::InvalidFilename => None,
@@ -66,7 +70,7 @@ mod tests {
     #[test]
     fn this_thread_is_described() {
         let pid = std::process::id();
-        let described = describe(pid, pid).expect("we live");
+        let described = describe(pid, pid, true).expect("we live");
         assert_eq!(described.parent, std::os::unix::process::parent_id());
         assert!(described.cgroup.expect("it can be read").starts_with('/'));
     }

@@ -7,6 +7,7 @@ use crate::descriptions::{Budget, Descriptions};
 use crate::domain::ThreadEntry;
 use crate::proc::Described;
 use hls_core::CoreVp;
+use hls_hierarchy::model::Who;
 use hls_plan::Plan;
 use hls_plan::assign::Assignments;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -26,6 +27,8 @@ pub struct Threads {
     pub assignments: Assignments,
     /// Whether any thread of the file has a rule that matches threads of the machine.
     pub has_rules: bool,
+    /// Whether any of these rules is about cgroups. The kernel tells nobody a cgroup while somebody moves threads.
+    pub has_rules_about_cgroups: bool,
     /// By TID.
     pub known: BTreeMap<u32, Known>,
     /// The TIDs of the known threads, by VP.
@@ -46,9 +49,11 @@ pub struct Threads {
 impl Threads {
     /// None yet, and the rules of the plan.
     pub fn new(plan: &Plan) -> Threads {
+        let rules = || plan.hierarchy.threads.iter().filter_map(|thread| thread.who.as_ref());
         Threads {
             assignments: Assignments::new(plan),
-            has_rules: plan.hierarchy.threads.iter().any(|thread| thread.who.is_some()),
+            has_rules: rules().next().is_some(),
+            has_rules_about_cgroups: rules().any(|who| matches!(who.value, Who::Cgroup(_) | Who::Unit(_))),
             known: BTreeMap::new(),
             tids: HashMap::new(),
             moved: HashSet::new(),
