@@ -203,7 +203,8 @@ fn script() -> String {
 
 /// A program that ends what the kernel begins when a scheduler is loaded that could print: it notes the name of each
 /// thread at each switch, which takes 54 instructions, and goes on when the scheduler has gone.
-const UNPROBED: &str = "echo 'echo 0 >/sys/kernel/tracing/events/bpf_trace/bpf_trace_printk/enable' >/bin/unprobed
+const UNPROBED: &str =
+    "echo 'echo 0 >/sys/kernel/tracing/events/bpf_trace/bpf_trace_printk/enable' >/bin/unprobed
 chmod +x /bin/unprobed
 ";
 
