@@ -85,8 +85,8 @@ HLS_GLOBAL_FUNC bool insert_dying(u32 cpu, u64 now)
 }
 
 /*
- * The thread whose VP this word names has been told to end. Whoever tells of a signal has read the word without the
- * lock: the thread may have gone since, and the VP may be another thread's.
+ * The thread that this word names has been told to end. The caller has read the word without the lock: since then the
+ * thread may have gone, and another thread may have the VP.
  */
 HLS_GLOBAL_FUNC u32 let_end(u64 word)
 {

@@ -26,7 +26,7 @@ pub struct Allowance {
 struct State {
     /// The numbers of requests that wait.
     waiting: Turns<u64>,
-    /// The request whose turn it is, from when it is called until it has ended.
+    /// The request that has the turn, from its call to its end.
     current: Option<u64>,
     /// How many there were.
     requests: u64,

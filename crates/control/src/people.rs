@@ -1,15 +1,15 @@
-//! Which user numbers are one person's: whoever has subordinate numbers (`/etc/subuid`) can have processes with each of
-//! them, in a user namespace, and would count as so many users.
+//! Which user numbers are one person's. A user with subordinate numbers (`/etc/subuid`) can run processes with each of
+//! these numbers, in a user namespace. Without this list, each number would count as a user of its own.
 
 use std::collections::HashMap;
 use std::fs;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// The files are read again when they were read so long ago.
+/// The files are read again after this time.
 const KEPT_FOR: Duration = Duration::from_secs(10);
 
-/// Who has which subordinate numbers.
+/// The subordinate numbers of all users.
 pub struct People {
     subordinate: Vec<(Range<u64>, u32)>,
     read_at: Instant,
@@ -23,7 +23,7 @@ impl People {
         People { subordinate, read_at: Instant::now() }
     }
 
-    /// The user whose number this is, or whose subordinate it is.
+    /// The user that has this number, as its own or as a subordinate one.
     pub fn person(&mut self, uid: u32) -> u32 {
         if self.read_at.elapsed() > KEPT_FOR {
             *self = People::read();

@@ -96,8 +96,8 @@ fn is_root(stream: &UnixStream) -> bool {
     matches!(socket_peercred(stream), Ok(peer) if peer.uid.is_root())
 }
 
-/// Users' connections before they are let in. To look who has come is cheap, to let somebody in is not: so those who
-/// have come wait, and are let in by turns of their users. Each of both has a hundredth of a CPU.
+/// Users' connections before they are let in. To accept a connection is cheap, to let it in is not: so accepted ones
+/// wait, and are let in by turns of their users. Accepting has a hundredth of a CPU, and letting in another one.
 struct Door {
     people: People,
     waiting: Turns<UnixStream>,
@@ -138,7 +138,7 @@ impl Door {
         self.users_from = Instant::now() + 2 * pause_after(thread_time().saturating_sub(begun));
     }
 
-    /// Lets the next one in who is still there, if it is time for that.
+    /// Lets in the next client that is still there, if it is time for that.
     fn let_one_in(&mut self, let_in: impl Fn(u32, UnixStream)) {
         if Instant::now() < self.let_in_from {
             return;
@@ -179,7 +179,7 @@ struct Clients {
 }
 
 struct Open {
-    /// The user whose it is; root's are not counted.
+    /// Its user; root's connections are not counted.
     person: u32,
     /// When something came last.
     used_at: Instant,
@@ -270,12 +270,11 @@ fn attend<E: RunningEngine>(
             Received::Bad(reason) => return send(&client.stream, &Fault::malformed(&reason).message()),
         };
         client.clients.note_use(client.number);
-        let turn = match client.peer {
-            Peer::ROOT => None,
-            _ => match allowance.turn(client.person) {
-                None => return Ok(()),
-                turn => turn,
-            },
+        let turn = if client.peer.is_root() {
+            None
+        } else {
+            let Some(turn) = allowance.turn(client.person) else { return Ok(()) };
+            Some(turn)
         };
         let answer = answer(manager, client.peer, &message);
         // A client that does not read its answer keeps nobody waiting.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Where the socket is if nobody says otherwise.
 pub const DEFAULT_SOCKET: &str = "/run/hls/control.sock";
 
-/// So many clients wait to be let in; the kernel has others wait for that.
+/// The most clients that wait to be let in; further ones wait in `connect`.
 const WAITING: i32 = 64;
 
 /// Whoever waits for a client looks that often whether to stop.

@@ -1,9 +1,9 @@
 //! Which threads are to be described next, and how much CPU time that may take.
 //!
 //! Anybody may make threads, and move those of his own between cgroups of his own, as many and as often as he likes;
-//! each time `/proc` is to be read. So a thread, or a process, waits at most once. Users take turns: whoever has many
-//! threads waits for himself. And all of it has a twenty-fifth of a CPU; what was not used is there later, as long as
-//! it is no more than half a second, which is enough for the threads that a machine has in the beginning.
+//! each time `/proc` is to be read. So a thread, or a process, waits at most once. Users take turns: a user with many
+//! threads delays no other user. All of it has a twenty-fifth of a CPU. Unused time is saved, up to half a second,
+//! for moments in which many threads come at once, such as the beginning of a run.
 
 use hls_plan::Turns;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -40,7 +40,7 @@ impl Descriptions {
         }
     }
 
-    /// Takes what has waited longest of the user whose turn it is, and whose it is.
+    /// Takes the item that has waited longest of the user that has the turn; the user, and the item.
     pub fn take(&mut self) -> Option<(u32, Waiting)> {
         let (user, item) = self.turns.take()?;
         self.waiting.remove(&item);

@@ -18,7 +18,7 @@ use std::mem;
 /// So many threads are described anew at each look.
 const DESCRIBED_AGAIN: usize = 2;
 
-/// Stands for the user of threads of which nobody said whose they are: no user has this number.
+/// Stands for the user of threads that nobody named; no user has this number.
 const NOBODY: u32 = u32::MAX;
 
 /// So many threads are looked at before other work is done. Each may take two reads of `/proc`.

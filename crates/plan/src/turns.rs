@@ -1,4 +1,4 @@
-//! Things to be done for users, who take turns: whoever has much to be done waits for himself alone.
+//! Things to be done for users by turns: a user with much to be done delays no other user.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -8,7 +8,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 pub struct Turns<T> {
     /// By user. No list is empty.
     of_users: BTreeMap<u32, VecDeque<T>>,
-    /// The user who had the last turn.
+    /// The user that had the last turn.
     last: u32,
 }
 
@@ -24,12 +24,12 @@ impl<T> Turns<T> {
         self.of_users.entry(user).or_default().push_back(item);
     }
 
-    /// Takes what has waited longest of the user whose turn it is, and whose it is.
+    /// Takes the item that has waited longest of the user that has the turn; the user, and the item.
     pub fn take(&mut self) -> Option<(u32, T)> {
         self.take_of(|_| true)
     }
 
-    /// The same, of those users alone who may have a turn.
+    /// The same, among the users that may have a turn.
     pub fn take_of(&mut self, may: impl Fn(u32) -> bool) -> Option<(u32, T)> {
         let behind = self.of_users.range((Excluded(self.last), Unbounded));
         let user =

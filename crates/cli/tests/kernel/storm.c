@@ -95,7 +95,7 @@ static void *sleep_often(void *unused)
 	return unused;
 }
 
-/* A process of this name, of a thread that computes or sleeps, and so many further ones. */
+/* Starts a process of this name. Its first thread computes or sleeps; of `threads` further ones every second sleeps. */
 static pid_t start(const char *name, int sleeps, int threads)
 {
 	pthread_t thread;
