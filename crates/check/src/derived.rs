@@ -30,7 +30,7 @@ pub struct Derived {
 impl Derived {
     /// Analyses the hierarchy of a plan.
     pub fn new(plan: &Plan, rules: impl Into<Rules>) -> Derived {
-        Derived::of(Input::with_instances(&plan.hierarchy, &plan.instances), rules.into())
+        Derived::of(Input::with_threads(&plan.hierarchy, plan.threads_for_calculus()), rules.into())
     }
 
     /// Analyses a graph.

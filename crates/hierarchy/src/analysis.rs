@@ -3,7 +3,7 @@
 //!
 //! Relies on [`hls_calculus::Graph`]. Analyses nothing itself.
 
-use crate::model::{Child, Edge, Hierarchy, Interrupt, ModelEdge};
+use crate::model::{Child, Edge, Hierarchy, Interrupt, ModelEdge, Thread};
 use hls_calculus as calculus;
 use hls_core::ParamInfo;
 
@@ -25,16 +25,29 @@ pub struct Origin {
     pub instance: u32,
 }
 
+/// What decides how a thread of the hierarchy stands in the graph, and may be another than the file says: a workload
+/// may say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instances {
+    /// How many threads there are.
+    pub count: u32,
+    /// Whether they may, at some time, use only some of the machine's CPUs.
+    pub pinned: bool,
+}
+
 impl Input {
-    /// The graph of a hierarchy, with as many instances of each thread as its file says.
+    /// The graph of a hierarchy, with the threads as its file has them.
     pub fn new(hierarchy: &Hierarchy) -> Input {
-        let instances: Vec<u32> = hierarchy.threads.iter().map(|thread| thread.count()).collect();
-        Input::with_instances(hierarchy, &instances)
+        let all = usize::from(hierarchy.machine.cpus);
+        let of_file = |thread: &Thread| Instances {
+            count: thread.count(),
+            pinned: thread.affinity.as_ref().is_some_and(|cpus| cpus.len() < all),
+        };
+        Input::with_threads(hierarchy, hierarchy.threads.iter().map(of_file).collect())
     }
 
-    /// The graph of a hierarchy, with this many instances of each thread, in the order of [`Hierarchy::threads`]; one
-    /// where none is given.
-    pub fn with_instances(hierarchy: &Hierarchy, instances: &[u32]) -> Input {
+    /// The graph of a hierarchy, with its threads as they are run, in the order of [`Hierarchy::threads`].
+    pub fn with_threads(hierarchy: &Hierarchy, threads: Vec<Instances>) -> Input {
         let schedulers = hierarchy.schedulers.iter().map(|scheduler| calculus::Scheduler {
             name: scheduler.name.clone(),
             policy: match &scheduler.declared {
@@ -53,12 +66,12 @@ impl Input {
         };
         let mut input = Input { graph, origins: Vec::new() };
         for (at, edge) in hierarchy.edges.iter().enumerate() {
-            let count = match edge.child {
-                Child::Scheduler(_) => 1,
-                Child::Thread(thread) => instances.get(thread).copied().unwrap_or(1),
+            let instances = match edge.child {
+                Child::Scheduler(_) => Instances { count: 1, pinned: false },
+                Child::Thread(thread) => threads[thread],
             };
-            for instance in 0..count {
-                input.graph.edges.push(graph_edge(hierarchy, edge, instance, count));
+            for instance in 0..instances.count {
+                input.graph.edges.push(graph_edge(hierarchy, edge, instance, instances));
                 input.origins.push(Origin { edge: ModelEdge(at), instance });
             }
         }
@@ -76,22 +89,19 @@ fn stolen(interrupt: &Interrupt) -> calculus::Stolen {
     calculus::Stolen { every: interrupt.every.min.0, takes: interrupt.takes.max.0 }
 }
 
-/// An edge of the graph: that of one of `count` instances.
-fn graph_edge(hierarchy: &Hierarchy, edge: &Edge, instance: u32, count: u32) -> calculus::Edge {
+/// An edge of the graph: that of one of the instances.
+fn graph_edge(hierarchy: &Hierarchy, edge: &Edge, instance: u32, of: Instances) -> calculus::Edge {
     let params = edge
         .parent
         .map_or_else(Vec::new, |parent| named(&hierarchy.schedulers[parent].policy.vp_params, &edge.params));
-    let (child, pinned) = match edge.child {
-        Child::Scheduler(scheduler) => (calculus::Child::Scheduler(scheduler), false),
+    let child = match edge.child {
+        Child::Scheduler(scheduler) => calculus::Child::Scheduler(scheduler),
         Child::Thread(thread) => {
-            let thread = &hierarchy.threads[thread];
-            let cpus = thread.affinity.as_ref().map(Vec::len);
-            let pinned = cpus.is_some_and(|cpus| cpus < usize::from(hierarchy.machine.cpus));
-            (calculus::Child::Thread(thread.instance_name(instance, count)), pinned)
+            calculus::Child::Thread(hierarchy.threads[thread].instance_name(instance, of.count))
         }
     };
     let requested = edge.requested.clone();
-    calculus::Edge { parent: edge.parent, child, params, requested, width: edge.width, pinned }
+    calculus::Edge { parent: edge.parent, child, params, requested, width: edge.width, pinned: of.pinned }
 }
 
 /// The values of parameters with their names.

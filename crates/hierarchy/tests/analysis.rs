@@ -3,7 +3,7 @@
 use crate::common;
 use hls_calculus::{Child, Guarantee, Mode, Setting, analyse};
 use hls_core::PolicyInfo;
-use hls_hierarchy::analysis::{Input, Origin};
+use hls_hierarchy::analysis::{Input, Instances, Origin};
 use hls_hierarchy::model::{Hierarchy, ModelEdge, params_of_the_unplaced};
 use hls_hierarchy::settings::settings;
 use hls_hierarchy::{Cpus, Policies, Unusable, read_with};
@@ -47,9 +47,11 @@ fn instances_become_edges_that_lead_back() {
     assert_eq!(input.graph_edge_of(ModelEdge(2), 0), Some(4));
     assert_eq!(input.graph_edge_of(ModelEdge(1), 3), None);
 
-    let two = Input::with_instances(&hierarchy, &[1, 2]);
-    let children: Vec<_> = two.graph.edges[1..].iter().map(|edge| edge.child.clone()).collect();
-    assert_eq!(children, [thread("a"), thread("b-0"), thread("b-1")]);
+    let of_a_workload = [(1, false), (2, true)].map(|(count, pinned)| Instances { count, pinned });
+    let two = Input::with_threads(&hierarchy, of_a_workload.to_vec());
+    let children: Vec<_> =
+        two.graph.edges[1..].iter().map(|edge| (edge.child.clone(), edge.pinned)).collect();
+    assert_eq!(children, [(thread("a"), false), (thread("b-0"), true), (thread("b-1"), true)]);
 }
 
 /// A loaded policy's own word reaches the calculus, each version's its own.

@@ -2,6 +2,7 @@
 //!
 //! Relies on the hierarchy being valid. Both engines and every report use the numbers given here.
 
+use hls_hierarchy::analysis::Instances;
 use hls_hierarchy::model::{self, Hierarchy, ModelEdge};
 use hls_monitor::event::{ObservedScheduler, ObservedVp};
 use hls_monitor::result::{Child, SchedulerInfo, Topology, VpInfo};
@@ -35,6 +36,15 @@ impl PlannedThreads {
     pub fn vps(&self) -> impl Iterator<Item = ObservedVp> {
         let first = self.first_vp;
         (0..self.count).map(move |instance| first.plus(instance))
+    }
+
+    /// The CPUs that the instances may use from some time on, a bit each: at first, then as their program says.
+    pub fn affinities(&self) -> impl Iterator<Item = u64> {
+        let set_by = |step: &Step| match step {
+            Step::SetAffinity(cpus) => Some(mask(cpus.as_deref())),
+            _ => None,
+        };
+        std::iter::once(self.affinity).chain(self.program.steps.iter().filter_map(set_by))
     }
 }
 
@@ -196,6 +206,19 @@ impl Plan {
         self.groups.iter().flat_map(move |group| (0..group.count).map(move |instance| one(group, instance)))
     }
 
+    /// What the calculus is to know of the threads that are run, in the order of [`Hierarchy::threads`].
+    pub fn threads_for_calculus(&self) -> Vec<Instances> {
+        let all = mask(None) >> (64 - self.hierarchy.machine.cpus);
+        let mut threads: Vec<Instances> =
+            self.instances.iter().map(|&count| Instances { count, pinned: false }).collect();
+        for group in &self.groups {
+            if let model::Child::Thread(thread) = self.hierarchy.edge(group.edge).child {
+                threads[thread].pinned = group.affinities().any(|cpus| cpus & all != all);
+            }
+        }
+        threads
+    }
+
     /// Gives numbers to the VPs of one edge of the hierarchy.
     fn number(&mut self, topology: &mut Topology, edge: ModelEdge, tasks: &Tasks) {
         let &model::Edge { parent, child, width, .. } = self.hierarchy.edge(edge);
@@ -287,8 +310,13 @@ fn threads_alike(
         program: program_of(thread, task.map(|task| &task.program)),
         arrive: thread.arrive + task.map_or(Nanos::ZERO, |task| task.start_at),
         leave: thread.leave,
-        affinity: cpus.map_or(u64::MAX, |cpus| cpus.iter().fold(0, |mask, cpu| mask | 1 << cpu)),
+        affinity: mask(cpus.as_deref()),
     }
+}
+
+/// A bit for each of these CPUs; `None`: all.
+fn mask(cpus: Option<&[u32]>) -> u64 {
+    cpus.map_or(u64::MAX, |cpus| cpus.iter().fold(0, |mask, cpu| mask | 1 << cpu))
 }
 
 fn program_of(thread: &model::Thread, task: Option<&Program>) -> Program {

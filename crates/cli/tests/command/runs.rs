@@ -69,6 +69,47 @@ fn jobs_that_take_longer_than_the_check_says_break_a_promise() {
     }
 }
 
+/// What a workload says of CPUs counts as what the file says of them, also where a phase says it: the check refuses
+/// what the threads would not get, and the run says of nothing that it was promised.
+#[test]
+fn the_cpus_of_a_workload_are_known_to_the_check() {
+    let directory = tempfile::tempdir().unwrap();
+    let [file, bound, workload] =
+        ["free.kdl", "bound.kdl", "cpus.json"].map(|name| directory.path().join(name).display().to_string());
+    let hierarchy = |affinity: &str| {
+        format!(
+            "machine cpus=4\nreservation \"R\" {{
+                thread \"left\" guarantee=\"RESBH 4ms 7ms\" {affinity}
+                thread \"right\" guarantee=\"RESBH 3ms 7ms\"
+            }}\n"
+        )
+    };
+    fs::write(&file, hierarchy("")).unwrap();
+    fs::write(&bound, hierarchy("affinity=\"2-3\"")).unwrap();
+    let tree = |text: &str| text.split("\n\n").next().unwrap().to_owned();
+    let of_file = hls(&["check", &bound]);
+    assert_eq!(of_file.code, Some(1), "{}", of_file.stderr);
+    let run = |json: &str| {
+        fs::write(&workload, json).unwrap();
+        hls(&["run", &file, "--workload", &workload, "--for", "1s"])
+    };
+    let of_task = r#"{ "tasks": { "left": { "cpus": [2, 3], "loop": -1, "run": 9000 } } }"#;
+    let of_phase = r#"{ "tasks": { "left": { "phases": {
+        "free": { "run": 9000 }, "bound": { "cpus": [2, 3], "run": 100 } } } } }"#;
+    for json in [of_task, of_phase] {
+        let Outcome { code, stdout, stderr } = run(json);
+        assert_eq!((code, tree(&stdout)), (Some(1), tree(&of_file.stdout)), "{json}");
+        assert!(
+            stderr.contains("found left, which may not, expected children that may use every CPU"),
+            "{stderr}"
+        );
+    }
+    let of_all = r#"{ "tasks": { "left": { "cpus": [0, 1, 2, 3], "loop": -1, "run": 9000 } } }"#;
+    let Outcome { code, stdout, stderr } = run(of_all);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("RESBH 4ms 7ms") && !stdout.contains("NULL"), "{stdout}");
+}
+
 #[test]
 fn json_stands_alone_on_standard_output() {
     for (file, code) in [(&figure_1()[..], 0), ("utilisation.kdl", 1), ("collision.kdl", 0)] {
