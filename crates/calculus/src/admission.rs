@@ -328,7 +328,7 @@ impl Admission {
     }
 
     fn step_context<'a>(&'a self, work: &'a Work) -> StepContext<'a> {
-        StepContext { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[], work }
+        StepContext { graph: &self.graph, links: &self.links, mode: self.mode, caps: &[], usable: &[], work }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::graph::{Child, Graph, Links};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::local::{Place, Problem, StepContext};
+use crate::narrow::usable_vps;
 use crate::rules::Rules;
 use crate::stolen::{STOLEN, left_over};
 use crate::work::Work;
@@ -38,7 +39,8 @@ pub(crate) fn analyse_within(graph: &Graph, rules: Rules, work: &Work) -> Analys
     let graph = &*graph.with_pins_spread();
     let links = Links::new(graph);
     let caps = if rules.global { caps(graph, &links) } else { Vec::new() };
-    let around = StepContext { graph, links: &links, mode: rules.mode, caps: &caps, work };
+    let usable = usable_vps(graph, &links);
+    let around = StepContext { graph, links: &links, mode: rules.mode, caps: &caps, usable: &usable, work };
     let mut labelling = Labelling {
         around,
         waiting: links.above.iter().map(Vec::len).collect(),

@@ -18,6 +18,9 @@ pub struct Label {
     pub beside: Supply,
     /// How many of the edge's VPs have the guarantee at once; the others have NULL. Zero for NULL.
     pub count: u16,
+    /// How many of the edge's VPs can have a CPU at once, by what is below them: a join has one VP below it.
+    /// [`u16::MAX`] where nothing there is narrower than the edge.
+    pub usable: u16,
     /// The speed of the processor in whose time the amounts are counted: 1, but below RESU (HLS section 5.1).
     pub scale: Rational,
     /// Whether the guarantee still holds for a VP that declines a CPU because its child already runs on another one,
@@ -45,6 +48,7 @@ impl Label {
         Label {
             beside: Supply::default(),
             count,
+            usable: u16::MAX,
             scale: Rational::one(),
             resumes: guarantee == Guarantee::All,
             refused: None,
@@ -90,13 +94,13 @@ impl Label {
     /// Whether this label implies a need, by the guarantee itself or by what holds beside it. Below a slower processor
     /// the need is in the time of that processor, as is all that is asked for there. Label and need are compared in
     /// real time, since a slower processor keeps its rate between notified instants only, and not in windows that begin
-    /// anywhere. MPR is a need of as many VPs as the label counts.
+    /// anywhere. MPR is a need of as many VPs as the label counts, and as can be used.
     ///
     /// # Errors
     /// Why the guarantee itself does not.
     pub fn satisfies(&self, need: &Guarantee) -> Result<Derivation, Refusal> {
         let need = self.in_real_time(need);
-        let first = implies_on(&self.absolute(), self.count, &need);
+        let first = implies_on(&self.absolute(), self.count.min(self.usable), &need);
         if first.is_ok() {
             return first;
         }
@@ -127,16 +131,26 @@ impl Label {
         match &self.guarantee {
             _ if self.refused.is_some() => self.refused.clone(),
             Guarantee::Null if !formula.is_empty() => Some(format!("{}: {formula}", rule.name)),
+            _ if self.would_do_if_used(need) => Some(format!(
+                "only {} of {} VPs can have a CPU at once: what is below them has no more",
+                self.usable, self.count
+            )),
             _ if self.scale.is_one() => Some(refusal.reason),
             _ => Some(format!("in real time {}", refusal.reason)),
         }
     }
 
+    /// Whether the label implies a need but for VPs that cannot be used.
+    fn would_do_if_used(&self, need: &Guarantee) -> bool {
+        self.usable < self.count && Label { usable: u16::MAX, ..self.clone() }.satisfies(need).is_ok()
+    }
+
     /// Whether the reason for which this label promises nothing, or not what is asked for, is that of another.
-    pub(crate) fn has_reason_of(&self, other: &Label) -> bool {
+    pub fn has_reason_of(&self, other: &Label) -> bool {
         let (own, others) = (&self.derivation, &other.derivation);
         let is_same = own.rule == others.rule && own.formula == others.formula;
-        self.refused == other.refused && (self.guarantee != Guarantee::Null || is_same)
+        let is_alike = self.refused == other.refused && self.usable == other.usable;
+        is_alike && (self.guarantee != Guarantee::Null || is_same)
     }
 
     /// Whether another label promises the same; their derivations may differ.

@@ -21,6 +21,7 @@ mod guarantee;
 mod label;
 mod local;
 mod mend;
+mod narrow;
 mod parse;
 mod rational;
 mod rewrite;

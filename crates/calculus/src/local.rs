@@ -9,6 +9,7 @@ use crate::derivation::refusal;
 use crate::graph::{Child, Edge, Graph, Links, Scheduler};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
+use crate::narrow::most_vps_below;
 use crate::rewrite::steps_to_compare;
 use crate::rules::Mode;
 use crate::schedulers::{self, Complaint, HeldVps, Instance, Provided};
@@ -53,6 +54,8 @@ pub(crate) struct StepContext<'a> {
     pub(crate) mode: Mode,
     /// What each edge takes at most; empty unless the rules are global.
     pub(crate) caps: &'a [Option<Cap>],
+    /// How many VPs each scheduler can use at once, by what is below it; empty where only its policy is looked at.
+    pub(crate) usable: &'a [u16],
     /// How many elementary steps the analysis may still take.
     pub(crate) work: &'a Work,
 }
@@ -134,7 +137,14 @@ impl<'a> StepContext<'a> {
         } else {
             label
         };
-        label.named(self.graph.child_name(edge))
+        Label { usable: self.usable_vps(edge), ..label }.named(self.graph.child_name(edge))
+    }
+
+    /// How many of an edge's VPs can have a CPU at once, by what is below them.
+    fn usable_vps(&self, edge: usize) -> u16 {
+        let Child::Scheduler(child) = self.graph.edges[edge].child else { return u16::MAX };
+        let by_policy = || self.graph.schedulers.get(child).map_or(u16::MAX, most_vps_below);
+        self.usable.get(child).copied().unwrap_or_else(by_policy)
     }
 
     /// The problem of an edge that asks for something that its label does not give, and how many steps it took to tell.

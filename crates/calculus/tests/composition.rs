@@ -669,3 +669,59 @@ proptest! {
         }
     }
 }
+
+/// A scheduler with `width` VPs of a reservation scheduler on eight CPUs that asks for 2.5 CPUs by three VPs, and what is
+/// below it: whether that is refused.
+fn asks_for_more_than_one_cpu(policy: &str, width: u16, below: impl Fn(&mut Build, usize)) -> Analysis {
+    let mut build = Build::new(8, "reservation", &[]);
+    let asks = build.scheduler(policy, &[("quantum", MS)]);
+    let edge = build.edge(Some(0), Child::Scheduler(asks), &[("budget", 10 * MS), ("period", 12 * MS)]);
+    (build.0.edges[edge].width, build.0.edges[edge].requested) = (width, Some(g("MPR 12ms 30ms 3")));
+    below(&mut build, asks);
+    build.analyse()
+}
+
+/// CPUs that nobody below could use are not promised: a join has one VP below it, whatever its parents grant, and other
+/// schedulers have what their children have.
+#[test]
+fn more_cpus_than_can_be_used_are_not_promised() {
+    let child = |widths: &'static [u16]| {
+        move |build: &mut Build, above: usize| {
+            for width in widths {
+                let child = build.scheduler("round-robin", &[("quantum", MS)]);
+                let edge = build.edge(Some(above), Child::Scheduler(child), &[("share", 1)]);
+                build.0.edges[edge].width = *width;
+                (0..12).for_each(|_| drop(build.thread(child, &[])));
+            }
+        }
+    };
+    let threads = |build: &mut Build, above: usize| (0..2).for_each(|_| drop(build.thread(above, &[])));
+    let deeper = |build: &mut Build, above: usize| {
+        let middle = build.scheduler("round-robin", &[("quantum", MS)]);
+        let edge = build.edge(Some(above), Child::Scheduler(middle), &[]);
+        build.0.edges[edge].width = 3;
+        child(&[1])(build, middle);
+    };
+    let refused = |analysis: &Analysis| match &analysis.problems[..] {
+        [] => None,
+        [only] => Some(only.found.clone()),
+        more => panic!("{more:?}"),
+    };
+    let one = "only 1 of 3 VPs can have a CPU at once";
+    for found in [
+        refused(&asks_for_more_than_one_cpu("join", 3, child(&[1]))),
+        refused(&asks_for_more_than_one_cpu("join", 3, |_, _| ())),
+        refused(&asks_for_more_than_one_cpu("round-robin", 3, child(&[1]))),
+        refused(&asks_for_more_than_one_cpu("round-robin", 3, deeper)),
+    ] {
+        assert!(found.as_ref().is_some_and(|found| found.contains(one)), "{found:?}");
+    }
+    let two = refused(&asks_for_more_than_one_cpu("round-robin", 3, child(&[1, 1])));
+    assert!(two.as_ref().is_some_and(|found| found.contains("only 2 of 3 VPs")), "{two:?}");
+    // What is wide enough, and what may get more threads at any time, is promised as before.
+    assert_eq!(refused(&asks_for_more_than_one_cpu("round-robin", 3, child(&[3]))), None);
+    assert_eq!(refused(&asks_for_more_than_one_cpu("round-robin", 3, child(&[1, 1, 1]))), None);
+    assert_eq!(refused(&asks_for_more_than_one_cpu("round-robin", 3, child(&[1, 2]))), None);
+    assert_eq!(refused(&asks_for_more_than_one_cpu("round-robin", 3, threads)), None);
+    assert_eq!(refused(&asks_for_more_than_one_cpu("round-robin", 3, |_, _| ())), None);
+}

@@ -81,10 +81,10 @@ impl Derived {
     /// The topology of the plan for people: where an edge asks for more than it gets, its guarantee says so.
     pub fn with_refusals(&self, plan: &Plan) -> Topology {
         let mut topology = Topology::clone(&plan.topology);
-        let of_schedulers = plan.edges.iter().map(|edge| (edge.edge, 0, edge.vps.first().copied()));
-        let of_threads = plan.threads().map(|thread| (thread.edge, thread.instance, Some(thread.vp)));
+        let of_schedulers = plan.edges.iter().flat_map(|edge| edge.vps.iter().map(|vp| (edge.edge, 0, *vp)));
+        let of_threads = plan.threads().map(|thread| (thread.edge, thread.instance, thread.vp));
         for (edge, instance, vp) in of_schedulers.chain(of_threads) {
-            if let (Some(vp), Some(need)) = (vp, &plan.hierarchy.edge(edge).requested)
+            if let Some(need) = &plan.hierarchy.edge(edge).requested
                 && let Some(index) = self.input.graph_edge_of(edge, instance)
                 && self.refused[index]
             {
@@ -135,7 +135,8 @@ fn refused(edges: &[Edge], labels: &[Label]) -> Vec<bool> {
     let mut refused = Vec::with_capacity(edges.len());
     for (at, (edge, label)) in edges.iter().zip(labels).enumerate() {
         let before = at.checked_sub(1);
-        let is_alike = |at: &usize| edges[*at].requested == edge.requested && labels[*at].promises_as(label);
+        let same = |other: &Label| other.promises_as(label) && other.has_reason_of(label);
+        let is_alike = |at: &usize| edges[*at].requested == edge.requested && same(&labels[*at]);
         refused.push(match (before.filter(is_alike), &edge.requested) {
             (Some(at), _) => refused[at],
             (None, need) => need.as_ref().is_some_and(|need| label.satisfies(need).is_err()),
