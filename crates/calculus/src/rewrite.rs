@@ -401,7 +401,10 @@ fn basic(have: &Guarantee, amount: &Rational, period: &Rational) -> Result<(Rule
     let best = best_basic_amount(&held.amount, &held.period, period);
     if best < *amount {
         let reason = short_supply(have, amount, period, &have.sbf(period));
-        return Err(format!("{reason}; {} is the best for any phase of the grid", time_floor(&best)));
+        return Err(match phases(&held.period, period) {
+            Some(_) => format!("{reason}; {} is the best for any phase of the grid", time_floor(&best)),
+            None => format!("{reason}; whether a phase of the grid has more was given up"),
+        });
     }
     let formula = format!(
         "{} in {} for the best phase, >= {}",

@@ -102,13 +102,13 @@ impl Sum {
 
     /// The first window of at least `start` in which a demand of `slope * t + offset` may not be met; `None` where the
     /// demand is always met. A demand that grows as fast as the supply is met only by a supply without pauses. The
-    /// difference of two lines is least at their ends, so only corners are looked at; more than 100,000 count as a
-    /// shortfall.
+    /// difference of two lines is least at their ends, so only corners are looked at; where there are more than 100,000,
+    /// what is returned is the last window that was looked at, in which no more is wanted than there is.
     pub fn shortfall(&self, slope: &Rational, offset: &Rational, start: &Rational) -> Option<Shortfall> {
         self.shortfall_within(slope, offset, start, &Work::unlimited())
     }
 
-    /// Like [`Sum::shortfall`]; to be without steps counts as a shortfall, too. At each corner each part costs steps.
+    /// Like [`Sum::shortfall`]; without steps left it is given up, too. At each corner each part costs steps.
     fn shortfall_within(
         &self,
         slope: &Rational,
@@ -225,7 +225,7 @@ impl Supply {
         self.shortfall_within(slope, offset, start, &Work::unlimited())
     }
 
-    /// Like [`Supply::shortfall`]; to be without steps counts as a shortfall, too.
+    /// Like [`Supply::shortfall`]; without steps left it is given up, too.
     pub(crate) fn shortfall_within(
         &self,
         slope: &Rational,

@@ -6,7 +6,8 @@
 //! demands.
 
 use hls_calculus::tasks::{
-    Miss, Order, Response, Task, TaskSet, least_amount, least_utilisation, reserved_response,
+    Miss, Order, Response, Task, TaskSet, least_amount, least_utilisation, limited_response,
+    reserved_response,
 };
 use hls_calculus::{Continuity, Guarantee, Rational, Supply};
 use num_bigint::BigInt;
@@ -283,6 +284,44 @@ fn is_clear(set: &TaskSet, supply: &Supply) -> bool {
 }
 
 const LONG: u64 = 2_000;
+
+/// Between an amount that fails in one of very many windows and the whole CPU the least amount is found all the same:
+/// exactly where that is affordable, else to the nanosecond. A search that gives up is no "no".
+#[test]
+fn a_least_amount_is_found_however_many_windows_there_are() {
+    let us = |n: u64| n * 1_000;
+    let set = |fast: (u64, u64), slow: (u64, u64)| implicit(Order::FixedPriority, &[fast, slow]);
+    let second = 1_000_000_000;
+    // 18,000 windows of the fast task lie before the deadline of the slow one, or 150,000.
+    let few = set((us(50), us(500)), (9 * second / 2, 9 * second));
+    let many = set((us(6), us(60)), (9 * second / 2, 9 * second));
+    for (tasks, period, most) in [(few, us(500), us(301)), (many, us(60), us(37))] {
+        let fit = least_amount(&tasks, Continuity::Basic, &whole(period)).unwrap();
+        assert!(fit.is_least && fit.amount <= whole(most), "{}", fit.amount);
+        let carries = |amount: Rational| {
+            let text = format!("RESBS {}/{}ns {period}ns", amount.numer(), amount.denom());
+            tasks.miss(&supply(&text))
+        };
+        assert_eq!(carries(fit.amount.clone()), None);
+        assert!(matches!(carries(fit.amount - whole(1)), Some(Miss::Short { .. })));
+    }
+}
+
+/// Below a limit a job is done when the limit has had so much CPU time, if it begins a period; and not if the period of
+/// the job before may still go on, or a job takes more than the budget.
+#[test]
+fn below_a_limit_a_job_has_its_budget_at_once() {
+    let task = |run, every, jitter| task((run, every, every, jitter));
+    let done = |task: Task, held: &str| limited_response(&task, &whole(40), &whole(100), &supply(held));
+    assert_eq!(done(task(30, 200, 0), "ALL"), Some(whole(30)));
+    assert_eq!(done(task(30, 200, 7), "ALL"), Some(whole(37)));
+    assert_eq!(done(task(40, 100, 0), "ALL"), Some(whole(40)));
+    assert_eq!(done(task(41, 200, 0), "ALL"), None);
+    assert_eq!(done(task(30, 99, 0), "ALL"), None);
+    assert_eq!(done(task(30, 101, 2), "ALL"), None);
+    assert_eq!(done(task(30, 200, 0), "RESBS 15ns 20ns"), Some(whole(45)));
+    assert_eq!(done(task(30, 200, 0), "RESBS 5ns 20ns"), None);
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]

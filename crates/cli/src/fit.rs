@@ -32,6 +32,8 @@ pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
     };
 
     let (mut rows, mut changes, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
+    // Whether something is known not to do, and not only not found.
+    let (mut notes, mut is_no) = (Vec::new(), false);
     for of_thread in &serving {
         let periods = match (&args.period, of_thread.period(&plan)) {
             (Some(periods), _) => periods.0.clone(),
@@ -47,9 +49,13 @@ pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
         let [basic, continuous] =
             [Continuity::Basic, Continuity::Continuous].map(|it| of_thread.fit(it, &periods));
         rows.push(row(of_thread, &basic, &continuous));
+        notes.extend([&basic, &continuous].into_iter().find_map(|fit| less_may_do(of_thread, fit)));
         match basic {
             Ok(fit) => changes.extend(fit.and_then(|fit| of_thread.change(&plan, &fit))),
-            Err(miss) => reasons.push(reason(of_thread, &miss)),
+            Err(miss) => {
+                is_no |= !miss.is_undecided();
+                reasons.push(reason(of_thread, &miss));
+            }
         }
     }
     let mut out = output();
@@ -59,14 +65,17 @@ pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
     if !rows.is_empty() {
         write_rows(&mut out, &COLUMNS, &rows)?;
     }
-    reasons.iter().try_for_each(|reason| writeln!(out, "{reason}"))?;
+    notes.iter().chain(&reasons).try_for_each(|line| writeln!(out, "{line}"))?;
     if !changes.is_empty() {
         write_changes(&mut out, &changes)?;
     }
     let changed = derived.changed(&changes).with_warps(&warps::changes(&warped));
-    reasons.extend(warps::write(&mut out, &warped, &changed)?);
+    let of_warps = warps::write(&mut out, &warped, &changed)?;
     out.flush()?;
-    let problems = [changed.problems(&plan), changed.task_problems(&plan)].concat();
+    let of_guarantees = changed.problems(&plan);
+    is_no |= !of_warps.is_empty() || !of_guarantees.is_empty();
+    reasons.extend(of_warps);
+    let problems = [of_guarantees, changed.task_problems(&plan)].concat();
     input::report(&source, &problems);
     let is_broken = problems.iter().any(|problem| problem.severity == Severity::Error);
     let holds = !is_broken && reasons.is_empty();
@@ -79,6 +88,9 @@ pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
             "{kept}: with these each guarantee that is asked for can be given, and all tasks are in time"
         )?,
         (true, false) => writeln!(out, "{kept}: with these each guarantee that is asked for can be given")?,
+        (false, _) if !reasons.is_empty() && !is_no => {
+            writeln!(out, "NOT KEPT: whether everything that is asked for can be given was not found out")?
+        }
         (false, _) => writeln!(out, "NOT KEPT: not everything that is asked for can be given with these")?,
     }
     out.flush()?;
@@ -155,8 +167,16 @@ fn cells(name: &str, fit: &Result<Option<Fit>, Miss>) -> [String; 2] {
             let (amount, period) = (ceil_nanos(&fit.amount), ceil_nanos(&fit.period));
             [format!("{name} {amount} {period}"), percent_ceil(&fit.utilisation())]
         }
+        Err(miss) if miss.is_undecided() => ["not found".into(), "-".into()],
         _ => ["none".into(), "-".into()],
     }
+}
+
+/// That a reservation suffices and may not be the least.
+fn less_may_do(of_thread: &ThreadTasks, fit: &Result<Option<Fit>, Miss>) -> Option<String> {
+    let is_least = fit.as_ref().ok()?.as_ref()?.is_least;
+    (!is_least)
+        .then(|| format!("whether less would do for `{}` was not found out: too many steps", of_thread.name))
 }
 
 fn reason(of_thread: &ThreadTasks, miss: &Miss) -> String {
@@ -164,6 +184,9 @@ fn reason(of_thread: &ThreadTasks, miss: &Miss) -> String {
         Miss::Short { task, .. } => format!(", task `{}`", of_thread.task_name(*task)),
         _ => String::new(),
     };
+    if miss.is_undecided() {
+        return format!("whether a reservation suffices for `{}` was not found out: {miss}", of_thread.name);
+    }
     format!("no reservation suffices for `{}`{of_task}: {miss}", of_thread.name)
 }
 

@@ -111,7 +111,14 @@ pub(super) fn carried(
     }
     let shortfall = held.shortfall_within(&demand, &Rational::zero(), start, work);
     if let Some(Shortfall { window, wanted, supply }) = shortfall {
-        let window = time_ceil(&window);
+        let (is_short, window) = (wanted > supply, time_ceil(&window));
+        if !is_short {
+            let needed = format!("a supply that can be compared with {sum} in fewer steps");
+            return Err((
+                needed,
+                format!("{held}, which suffices up to a window of {window}: then it was given up"),
+            ));
+        }
         let needed = format!("{} in a window of {window} ({sum})", time_ceil(&wanted));
         return Err((needed, format!("sbf({window}) = {} of {held}", time_floor(&supply))));
     }

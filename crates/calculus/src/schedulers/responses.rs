@@ -132,7 +132,11 @@ impl Responses {
         if wanted <= supply {
             Ok((format!("{} <= {text}", time(wanted)), nanos(period)))
         } else {
-            Err((format!("{} in a period", time(wanted)), text))
+            let gave_up = match self.terms < MAX_TERMS || held.guarantee != Guarantee::All {
+                true => "",
+                false => "; its response time was given up, too many steps",
+            };
+            Err((format!("{} in a period", time(wanted)), text + gave_up))
         }
     }
 

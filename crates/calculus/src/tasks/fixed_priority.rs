@@ -55,8 +55,9 @@ fn of_task(tasks: &[Task], sum: &Sum, steps: &mut Steps) -> (Option<Rational>, O
         if miss.is_none() && response.as_ref().is_none_or(|response| *response > task.deadline) {
             let window = latest.clone();
             let (wanted, supply) = (wanted(tasks, job, &window), sum.sbf(&window));
-            // Where no steps were left, it is not known whether a shorter window fails.
-            miss = Some(match response.is_some() || sum.bounded().is_none() {
+            // Where no steps were left, it is not known whether a shorter window fails; where the window of a sum of
+            // supplies has too many corners, the job may be done sooner than was found.
+            miss = Some(match (response.is_some() || sum.bounded().is_none()) && wanted > supply {
                 true => Miss::Short { task: index, job, window: Shortfall { window, wanted, supply }.into() },
                 false => Miss::Undecided { load: quotient(&utilisation, &sum.rate()) },
             });

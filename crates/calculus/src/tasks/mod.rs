@@ -1,6 +1,6 @@
 //! Task sets under a guarantee: whether every job is done by its deadline, how soon at the latest, and which
-//! reservation is the least that suffices (`fit.rs`). For one task alone below a reservation scheduler more can be
-//! shown (`reserved.rs`).
+//! reservation is the least that suffices (`fit.rs`). For one task alone below a reservation or a limit
+//! scheduler more can be shown (`reserved.rs`).
 //!
 //! The tasks run inside one thread, preemptively, by EDF (`edf.rs`) or fixed priority (`fixed_priority.rs`). The
 //! thread wants the CPU whenever a job is ready, so what an analysis calls a busy window is one of continuous
@@ -22,7 +22,7 @@ use num_traits::{One, Signed, Zero};
 use std::fmt;
 
 pub use fit::{Fit, least_amount, least_utilisation};
-pub use reserved::reserved_response;
+pub use reserved::{limited_response, reserved_response};
 
 /// The most steps of fixed-point iterations for one set; each takes some microseconds.
 const MAX_STEPS: u32 = 10_000;
@@ -303,6 +303,13 @@ impl Steps {
             }
             window = longer;
         }
+    }
+}
+
+impl Miss {
+    /// Whether it is not known that a deadline may be missed, only not shown that none is.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self, Miss::Undecided { .. })
     }
 }
 

@@ -134,14 +134,14 @@ impl<'w> Conditions<'w> {
                 time_ceil(&least)
             ));
         }
-        let Some(response) = self.response(amount, &ahead, period) else {
-            return Err(format!(
-                "with what {} that it is not ahead of may take warped, {} may not come within {}",
+        let response = self.response(amount, &ahead, period).map_err(|reason| {
+            format!(
+                "with what {} that it is not ahead of may take warped, {} {reason} come within {}",
                 self.names(&ahead),
                 time_ceil(amount),
                 time_ceil(period)
-            ));
-        };
+            )
+        })?;
         if &own.unwarp + &response > *period {
             let (unwarp, rest) = (time_ceil(&own.unwarp), time_floor(&(period - &response)));
             return Err(format!(
@@ -181,9 +181,15 @@ impl<'w> Conditions<'w> {
     }
 
     /// The least time of which these siblings leave `amount` when all run warped for as long as they may, the limit
-    /// first; `None` where it is longer than `most`. From one corner of what they take to the next, what is left grows
+    /// first; where it is longer than `most`, or was given up, how it then may come. From one corner of what they take to the next, what is left grows
     /// only where none of them is warped.
-    fn response(&self, amount: &Rational, ahead: &[usize], most: &Rational) -> Option<Rational> {
+    fn response(
+        &self,
+        amount: &Rational,
+        ahead: &[usize],
+        most: &Rational,
+    ) -> Result<Rational, &'static str> {
+        const LATE: &str = "may not";
         let (mut at, mut left) = (Rational::zero(), Rational::zero());
         for _ in 0..MAX_CORNERS {
             let phases = ahead.iter().map(|n| {
@@ -199,17 +205,17 @@ impl<'w> Conditions<'w> {
             if slope.is_positive() {
                 let end = &at + amount - &left;
                 if next.as_ref().is_none_or(|next| end <= &at + next) {
-                    return (end <= *most).then_some(end);
+                    return if end <= *most { Ok(end) } else { Err(LATE) };
                 }
             }
-            let next = next?;
+            let next = next.ok_or(LATE)?;
             left += slope * &next;
             at += next;
             if at > *most {
-                return None;
+                return Err(LATE);
             }
         }
-        None
+        Err("was not found, before the search gave up, to")
     }
 
     fn names(&self, children: &[usize]) -> String {
