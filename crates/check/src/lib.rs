@@ -3,6 +3,7 @@
 //! do, and what of the machine all this leaves out. Does no IO, runs nothing.
 
 mod advice;
+mod backlog;
 mod bounds;
 mod derived;
 mod fit;

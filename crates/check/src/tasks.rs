@@ -5,8 +5,12 @@
 //! on the labels of [`Derived`]. Like these, all response times are for an ideal machine (see `ideal.rs`).
 
 use crate::derived::Derived;
-use hls_calculus::tasks::{Miss, Order, Response, Task, TaskSet, Verdict, least_amount, reserved_response};
-use hls_calculus::{Continuity, Guarantee, Label, Rational, Supply, ceil_nanos, floor_nanos};
+use hls_calculus::tasks::{
+    Miss, Order, Response, Task, TaskSet, Verdict, least_amount, limited_response, reserved_response,
+};
+use hls_calculus::{
+    self as calculus, Continuity, Guarantee, Label, Rational, Supply, ceil_nanos, floor_nanos,
+};
 use hls_hierarchy::model::{Child, ModelEdge, Thread};
 use hls_hierarchy::{Diagnostic, Severity};
 use hls_monitor::event::ObservedVp;
@@ -62,8 +66,15 @@ impl Derived {
             }
             let set = task_set(&tasks);
             let mut verdict = set.verdict(&label.supply());
-            if policy == Some("reservation") {
-                sharpen(&mut verdict, &set, label);
+            match (policy, edge.parent) {
+                (Some("reservation"), _) => sharpen(&mut verdict, &set, label, &reserved_response),
+                (Some("limit"), Some(limit)) => {
+                    let held = self.held_by(limit);
+                    sharpen(&mut verdict, &set, label, &|task, budget, period| {
+                        limited_response(task, budget, period, held.as_ref()?)
+                    });
+                }
+                _ => {}
             }
             by_request(&mut verdict, &set, label);
             all.push(ThreadTasks {
@@ -83,22 +94,42 @@ impl Derived {
         all
     }
 
-    /// Tasks that are not shown to meet their deadlines: errors and warnings.
+    /// Tasks that are not shown to meet their deadlines, errors and warnings; and warnings where more is wanted than
+    /// limits let through.
     pub fn task_problems(&self, plan: &Plan) -> Vec<Diagnostic> {
-        self.tasks(plan).iter().filter_map(|of_thread| of_thread.problem(plan)).collect()
+        let mut problems: Vec<Diagnostic> =
+            self.tasks(plan).iter().filter_map(|of_thread| of_thread.problem(plan)).collect();
+        problems.extend(self.backlogs(plan));
+        problems
+    }
+
+    /// The supply that a scheduler with one VP holds.
+    fn held_by(&self, scheduler: usize) -> Option<Supply> {
+        let edges = self.input.graph.edges.iter().zip(&self.analysis.labels);
+        let mut held = edges.filter(|(edge, _)| edge.child == calculus::Child::Scheduler(scheduler));
+        let (edge, label) = held.next()?;
+        (edge.width <= 1 && held.next().is_none()).then(|| label.supply())
     }
 }
 
-/// Uses that below a reservation scheduler a thread with one task begins the periods itself, by its wake-ups, which can
-/// make the response time shorter than what the guarantee alone implies.
-fn sharpen(verdict: &mut Verdict, set: &TaskSet, label: &Label) {
-    let ([task], Guarantee::Reservation { amount, period, .. }) = (&set.tasks[..], &label.guarantee) else {
+/// Uses that below a scheduler of budgets a thread with one task begins the periods itself, by its wake-ups, which can
+/// make the response time shorter than what the guarantee alone implies. `response`: by the task, the budget and the
+/// period.
+fn sharpen(
+    verdict: &mut Verdict,
+    set: &TaskSet,
+    label: &Label,
+    response: &dyn Fn(&Task, &Rational, &Rational) -> Option<Rational>,
+) {
+    let ([task], Guarantee::Reservation { hard: true, amount, period, .. }) =
+        (&set.tasks[..], &label.guarantee)
+    else {
         return;
     };
     if label.absolute() != label.guarantee {
         return;
     }
-    let response = reserved_response(task, amount, period);
+    let response = response(task, amount, period);
     if response.as_ref().is_some_and(|response| *response <= task.deadline) {
         verdict.miss = None;
     }

@@ -18,3 +18,4 @@ mod outcome;
 mod policy;
 mod runs;
 mod script;
+mod verdicts;
