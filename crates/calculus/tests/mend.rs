@@ -417,3 +417,26 @@ fn check_verified(build: &Build, found: Option<&Mend>) {
         "{build:?}"
     );
 }
+
+/// A step is a step in each policy: the bounds of BVT take longer than those of a plain share, so that a search below it
+/// gives up sooner, and takes no longer.
+#[test]
+fn the_bounds_of_bvt_count_as_the_work_that_they_are() {
+    let steps = |policy: &str| {
+        let mut build = Build::new(policy, 1, 1_000_000);
+        build.graph.schedulers[0].params.push(("allowance".to_owned(), 1));
+        for _ in 0..300 {
+            build.edge(Some(0), Child::Thread("t".into()), &[("share", 1)], None);
+        }
+        let asks = build.edge(Some(0), Child::Thread("asks".into()), &[("share", 1)], Some("PSBE 1/100 1s"));
+        build.settings.retain(|setting| {
+            setting.owner == Owner::Edges(asks..asks + 1) && setting.param.as_deref() == Some("share")
+        });
+        let analysis = analyse(&build.graph, Mode::Tight);
+        let mends = mend(&build.graph, Mode::Tight, &analysis, 0, &build.settings);
+        assert_eq!((mends.extent, mends.change.is_some()), (Extent::Complete, true), "{policy}");
+        mends.steps
+    };
+    let (plain, warped) = (steps("proportional-share"), steps("bvt"));
+    assert!(warped > 2 * plain, "{warped} steps, {plain} with plain shares");
+}

@@ -112,7 +112,8 @@ fn provide(instance: &Instance) -> Provided {
         Guarantee::Resu { rate } => notified(&held, &(&allowance / rate)),
         _ => rewrite(&held, Kind::Psbe),
     };
-    let bound = |child| bounded(instance, &held, psbe.as_ref(), &claims, &allowance, child);
+    let all = All::new(instance, &held, &claims);
+    let bound = |child| bounded(instance, psbe.as_ref(), &all, &allowance, child);
     let share = |share: &Rational, weight: &Rational| {
         let formula = format!("s * r = {share} * {weight}");
         instance.label(Guarantee::Ps { share: share * weight }, SHARE, formula)
@@ -233,33 +234,55 @@ fn asked(
     Label { refused: Some(refused), ..share }
 }
 
+/// What is the same for all children: worked out once, so that many children do not take long.
+struct All<'c> {
+    claims: &'c [Claim],
+    /// The sum of the warps.
+    warps: Rational,
+    /// The sum of the shares in the finest part of virtual time, in nanoseconds.
+    granules: Rational,
+    /// How much less is added for a child whose limits keep it within its part than for its warp; those first for whom
+    /// that is most for their weight. `None` where limits do not count.
+    gains: Option<Vec<(usize, Rational)>>,
+}
+
+impl<'c> All<'c> {
+    fn new(instance: &Instance, held: &Guarantee, claims: &'c [Claim]) -> All<'c> {
+        let gain = |(n, claim): (usize, &Claim)| Some((n, &claim.warp - claim.beyond()?));
+        let mut gains: Vec<(usize, Rational)> = claims.iter().enumerate().filter_map(gain).collect();
+        gains.sort_by(|(one, gain), (other, more)| {
+            (more * &claims[*one].weight).cmp(&(gain * &claims[*other].weight))
+        });
+        All {
+            claims,
+            warps: claims.iter().map(|claim| &claim.warp).sum(),
+            granules: instance.shares().into_iter().flatten().sum::<Rational>() / whole(GRANULES_A_NANOSECOND),
+            gains: (*held == Guarantee::All).then_some(gains),
+        }
+    }
+}
+
 /// The better of the two bounds for a child.
 fn bounded(
     instance: &Instance,
-    held: &Guarantee,
     psbe: Option<&(Guarantee, Rule)>,
-    claims: &[Claim],
+    all: &All,
     allowance: &Rational,
     child: usize,
 ) -> Label {
     let Some((Guarantee::Psbe { share, delta }, rule)) = psbe else {
         return instance.null(WARPS, "no share is held");
     };
-    let own = &claims[child];
-    let others = || claims.iter().enumerate().filter(|(n, _)| *n != child).map(|(_, claim)| claim);
+    let own = &all.claims[child];
     let weight = &own.weight;
-    let granules = instance.shares().into_iter().flatten().sum::<Rational>() / whole(GRANULES_A_NANOSECOND);
-    let siblings = whole(claims.len() as u64) - Rational::one();
+    let siblings = whole(all.claims.len() as u64) - Rational::one();
     let credits = weight * &siblings * instance.param("stall-credit").unwrap_or_else(Rational::zero);
-    let turns = granules + &credits + allowance * (Rational::one() + weight * (siblings - Rational::one()));
+    let turns = &all.granules + &credits + allowance * (Rational::one() + weight * (siblings - Rational::one()));
     let returned = (Rational::one() - weight) * &own.warp;
-    let borrowed: Rational = others().map(|claim| &claim.warp).sum();
+    let borrowed = &all.warps - &own.warp;
     let base = &turns + &returned;
     let by_warps = weight * delta + &base + weight * &borrowed;
-    let by_limits = match held {
-        Guarantee::All => least_by_limits(&base, weight, &borrowed, others()),
-        _ => None,
-    };
+    let by_limits = least_by_limits(instance, (&base, borrowed), all, child);
     let premise = as_psbe(instance, Guarantee::Psbe { share: share.clone(), delta: delta.clone() }, *rule);
     let (rule, delta, formula) = match by_limits.filter(|by_limits| *by_limits < by_warps) {
         Some(by_limits) => {
@@ -277,7 +300,7 @@ fn bounded(
                 time_ceil(&(weight * delta)),
                 time_ceil(&turns),
                 time_ceil(&returned),
-                time_ceil(&(weight * &borrowed)),
+                time_ceil(&(weight * (&all.warps - &own.warp))),
                 time_ceil(&by_warps)
             );
             (WARPS, by_warps, formula)
@@ -286,25 +309,31 @@ fn bounded(
     Label::new(Guarantee::Psbe { share: share * weight, delta }, 1, rule, vec![premise], formula)
 }
 
-/// The least delta over all sets G of siblings that stay within their part. Who is better in G is a matter of how much
-/// less is added for its weight, so the best sets are those of the first in that order.
-fn least_by_limits<'c>(
-    base: &Rational,
-    weight: &Rational,
-    borrowed: &Rational,
-    others: impl Iterator<Item = &'c Claim>,
+/// The least delta over all sets G of siblings that stay within their part, if it is less than that of the empty set.
+/// Who is better in G is a matter of how much less is added for its weight, so the best sets are those of the first in
+/// that order; once one of them makes the delta no less, none behind it does. `added`: the sum of the siblings' warps.
+fn least_by_limits(
+    instance: &Instance,
+    (base, mut added): (&Rational, Rational),
+    all: &All,
+    child: usize,
 ) -> Option<Rational> {
-    let gain = |claim: &'c Claim| Some((claim, &claim.warp - claim.beyond()?));
-    let mut gains: Vec<(&Claim, Rational)> = others.filter_map(gain).collect();
-    gains.sort_by(|(one, gain), (other, more)| (more * &one.weight).cmp(&(gain * &other.weight)));
-    let (mut added, mut rest, mut least) = (borrowed.clone(), Rational::one(), None::<Rational>);
-    for (claim, gain) in gains {
+    let weight = &all.claims[child].weight;
+    let (mut rest, mut least) = (Rational::one(), base + weight * &added);
+    let (mut is_less, mut tried) = (false, 0);
+    for (n, gain) in all.gains.iter().flatten().filter(|(n, _)| *n != child) {
         added -= gain;
-        rest -= &claim.weight;
+        rest -= &all.claims[*n].weight;
+        tried += 1;
         let delta = (base + weight * &added) / &rest;
-        least = Some(least.map_or(delta.clone(), |least| least.min(delta)));
+        if delta >= least {
+            break;
+        }
+        (least, is_less) = (delta, true);
     }
-    least
+    // Two steps for the bound by warps, whose numbers are long, and one for each sibling that was tried.
+    instance.work.take(2 + tried);
+    is_less.then_some(least)
 }
 
 #[cfg(test)]
