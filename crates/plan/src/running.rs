@@ -24,7 +24,7 @@ pub struct ThreadKey {
 pub struct EngineThread {
     /// Which thread.
     pub key: ThreadKey,
-    /// The CPUs that it may use, a bit each.
+    /// The CPUs that it may use, as far as is known at any time of the run, a bit each.
     pub cpus: u64,
     /// The core's scheduler above it.
     pub scheduler: CoreScheduler,

@@ -91,7 +91,10 @@ impl ChangeableEngine for Simulation {
 
     fn thread(&mut self, tid: u32) -> Option<EngineThread> {
         let core_vp = self.core_vp(ObservedVp(tid)).ok()?;
-        let cpus = self.built.core.vp(core_vp)?.usable;
+        // What a later phase of its program leaves it counts already: a promise is for all the time.
+        let thread = &self.threads[self.thread_of[tid as usize] as usize];
+        let planned = &self.plan.groups[thread.group as usize];
+        let cpus = planned.affinities().fold(self.built.core.vp(core_vp)?.usable, |cpus, mask| cpus & mask);
         let key = ThreadKey { tid, vp: core_vp, generation: 0 };
         Some(EngineThread { key, scheduler: self.built.core.parent(core_vp), cpus, vp: ObservedVp(tid) })
     }
