@@ -268,7 +268,7 @@ int engine_dispatch(u64 *ctx)
 	u32 cpu = (u32)ctx[0];
 	struct task_struct *prev = (void *)ctx[1];
 	u64 due;
-	bool goes_on = false, is_chosen = false;
+	bool goes_on = false;
 	/*
 	 * A thread that never waits for a grant was preempted by a kick: it goes on, and the decision is taken when it
 	 * has gone. Taken off the CPU now, it would wait behind the thread that is chosen.
@@ -296,7 +296,6 @@ int engine_dispatch(u64 *ctx)
 		struct task_struct *task = thread_of(v);
 		bool is_queued = domain->thread[v].queued_at_ns;
 		goes_on = !is_first && !is_queued && prev && vp_of(prev) == v;
-		is_chosen = goes_on || is_queued;
 		domain->thread[v].queued_at_ns = 0;
 		if (task && v != before)
 			domain->cpu[cpu].lag_ns = lag_off_cpu(task, clock);
@@ -311,7 +310,7 @@ int engine_dispatch(u64 *ctx)
 	unlock();
 	if (unlikely(many))
 		announce();
-	if (unlikely(!is_chosen && !is_first)) {
+	if (unlikely(!v && !is_first)) {
 		bool others = domain->cpu[cpu].kernel_waits && take_kernel_threads(cpu, true);
 		goes_on = is_kernels && !others;
 	}

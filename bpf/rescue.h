@@ -6,10 +6,10 @@
  * are, the shorter are turns and moments, so that moments are no more than a twentieth of a CPU. Where turns are as
  * short as they can be, several threads share one.
  *
- * Starved threads wait in a list, which one timer alone reads and changes. Once a second that timer looks at all threads
- * for further ones; so a turn takes no longer where there are more threads. Those of a turn wait for their CPU in a
- * list of that CPU. A thread that was preempted while RCU waits for it comes first, and has its CPU until RCU does not
- * wait for it any more: the kernel ends the run when RCU has waited for 21 s.
+ * Starved threads wait in a list, which one timer alone reads and changes. Once a second that timer looks at all
+ * threads for further ones; so a turn takes no longer where there are more threads. Those of a turn wait for their CPU
+ * in a list of that CPU. A thread that was preempted while RCU may wait for it comes first, and has its CPU until RCU
+ * does not wait for it any more: the kernel ends the run when RCU has waited for 21 s.
  *
  * A thread may be stranded: it waits for CPUs that have all gone, or are about to go, because it is bound to them, or
  * may not migrate just then. Such a CPU takes no decisions, and does not go before the thread has left it. So another

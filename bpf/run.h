@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The run, the process of `hls` that looks at threads and answers requests, must be there. Its keeper detaches the
- * hierarchy when the run ends; a keeper that was stopped cannot. So once a second a timer looks for the run, and ends it
- * for the kernel when the run has been gone, or stopped, for RUN_PATIENCE_NS.
+ * hierarchy when the run ends; a keeper that was stopped cannot. So once a second a timer looks for the run, and has
+ * the kernel take its threads back when the run has been gone, or stopped, for RUN_PATIENCE_NS.
  *
  * Needs the map `arena`.
  */
@@ -28,10 +28,10 @@ static __always_inline bool does_run_go_on(void)
 	return goes_on;
 }
 
-/* Looks for the run. */
+/* Looks for the run, where there is to be one: measurements have none. */
 HLS_GLOBAL_FUNC u32 look_for_run(u64 now)
 {
-	if (!domain->run_seen_at_ns || does_run_go_on())
+	if (!domain->service_tgid || !domain->run_seen_at_ns || does_run_go_on())
 		domain->run_seen_at_ns = now;
 	else if (now > domain->run_seen_at_ns + RUN_PATIENCE_NS)
 		end_run("hls does not go on: its process was stopped, or has ended while its keeper was stopped");
