@@ -335,8 +335,9 @@ HLS_GLOBAL_FUNC u32 resume_slice(u32 cpu)
 
 /*
  * A thread is on a CPU, for the first time or again. The CPU decides at once where that thread is not the one that the
- * CPU is granted to, or a decision is due that the kernel has not asked for: it drops a kick of a CPU that a real-time
- * thread has. On a CPU that is going offline, which decides no more, threads run until they can be pushed off it.
+ * CPU is granted to, where others wait to be rescued, or where a decision is due that the kernel has not asked for: it
+ * drops a kick of a CPU that a real-time thread has. On a CPU that is going offline, which decides no more, threads run
+ * until they can be pushed off it.
  */
 SEC("struct_ops/hls_running")
 int hls_running(u64 *ctx)
@@ -350,7 +351,7 @@ int hls_running(u64 *ctx)
 	}
 	const vp_t *vp = &domain->hls.vp[v];
 	const struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	bool is_due = vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1) ||
+	bool is_due = vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1) || c->rescue ||
 		      (unlikely(c->dying) && are_dying_due(c, scx_bpf_now()));
 	if (unlikely(is_due)) {
 		if (v != c->rescued && !is_going(cpu))
