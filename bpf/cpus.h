@@ -110,20 +110,12 @@ HLS_GLOBAL_FUNC u32 note_cpu(u32 cpu, u32 is_back)
 	return 0;
 }
 
-/* The kernel tells of a CPU that goes, or is back, by a kernel thread of that CPU. */
+/* The kernel tells of a CPU that is back, by a kernel thread of that CPU. Of one that goes hls_cpu_offline() hears. */
 SEC("struct_ops/hls_cpu_online")
 int hls_cpu_online(u64 *ctx)
 {
 	USES(arena);
 	note_cpu((u32)ctx[0], true);
-	return 0;
-}
-
-SEC("struct_ops/hls_cpu_offline")
-int hls_cpu_offline(u64 *ctx)
-{
-	USES(arena);
-	note_cpu((u32)ctx[0], false);
 	return 0;
 }
 

@@ -18,13 +18,17 @@ struct engine_cpu {
 	u64 free_since_ns; /* since when the CPU is given up and waits for a decision; 0: it does not */
 	u64 timer_at_ns;   /* when the CPU's timer goes off; HLS_NEVER: it is not set */
 	u64 wakeups;       /* how often the CPU's timer went off */
-	u32 rescue;        /* the VP of a starved thread that is to get the CPU for a moment; 0: none */
-	u32 rescued;       /* the VP of a thread that has the CPU for a moment (rescue.h); 0: none */
+	u32 rescue;  /* the first of the VPs of starved threads that are to get the CPU for a moment; 0: none */
+	u32 rescued; /* the VP of a thread that has the CPU for a moment (rescue.h); 0: none */
 	u64 rescued_since_ns, rescued_until_ns; /* the moment */
-	u64 dying_paid_ns; /* how far the moments of dying threads use up their rate (ends.h) */
-	u32 dying;         /* the first of the VPs of dying threads that wait for such a moment; 0: none */
+	u64 dying_paid_ns;  /* how far the moments of dying threads use up their rate (ends.h) */
+	u64 kernel_paid_ns; /* how far the kernel threads of the CPU use up their part of it (kernel_threads.h) */
+	u32 dying;          /* the first of the VPs of dying threads that wait for such a moment; 0: none */
 	/* The timer does not wait for the end of the slice: the clock stands still until the granted thread is back. */
 	bool slice_waits;
+	bool kernel_waits; /* kernel threads wait for the CPU */
+	u32 turn_first, turn_last,
+	    turn_threads; /* of the threads that were chosen for a turn on this CPU (rescue.h) */
 };
 
 /* What has happened to a thread; user space looks at the rest itself. */
@@ -107,6 +111,11 @@ struct engine_domain {
 	struct hls_params new_params;  /* of the thread that comes */
 	u32 first_errand, last_errand; /* of the VPs about which there are errands; the first is 0: there is none */
 	u32 next_errand[HLS_MAX_VPS];
+	u64 run_seen_at_ns;                          /* when the run was last seen to go on (run.h) */
+	u64 looked_at_ns;                            /* when the run and starved threads were last looked for */
+	u32 first_starved, last_starved, nr_starved; /* the list of the VPs of starved threads (rescue.h) */
+	/* Of the VPs in that list, and in those of CPUs: the next one; RESCUE_END: none. 0: it is in none. */
+	u32 next_starved[HLS_MAX_VPS];
 };
 
 /* What user space asks of engine_call(). Threads that have hls_post() can ask for the first alone. */

@@ -94,6 +94,7 @@ static __always_inline void insert_thread_of(u32 v)
 
 #include "clock.h"
 #include "cpus.h"
+#include "kernel_threads.h"
 #include "rescue.h"
 #include "ends.h"
 #include "jumps.h"
@@ -132,7 +133,7 @@ HLS_GLOBAL_FUNC u32 act_on_time(u32 cpu)
 		due = to_kick();
 		if (unlikely(domain->cpu[cpu].rescued))
 			due |= end_rescue(cpu, now);
-		if (unlikely(domain->cpu[cpu].dying))
+		if (unlikely(domain->cpu[cpu].dying || domain->cpu[cpu].kernel_waits))
 			due |= 1ULL << cpu;
 		if (is_away(v))
 			set_timer_without_slice(cpu, now);
@@ -232,7 +233,7 @@ int engine_enqueue(u64 *ctx)
 	u64 flags = ctx[1], due = 0;
 	u32 v = vp_of(p);
 	if (!v) {
-		insert(p, SCX_DSQ_LOCAL, SLICE_NS, flags | KERNEL(scx_enq_flags, SCX_ENQ_PREEMPT));
+		enqueue_kernel(p, flags);
 		return 0;
 	}
 	if (!lock())
@@ -272,11 +273,15 @@ int engine_dispatch(u64 *ctx)
 	 * A thread that never waits for a grant was preempted by a kick: it goes on, and the decision is taken when it
 	 * has gone. Taken off the CPU now, it would wait behind the thread that is chosen.
 	 */
-	if (prev && !vp_of(prev) && (prev->scx.flags & SCX_TASK_QUEUED)) {
+	bool is_kernels = prev && !vp_of(prev) && (prev->scx.flags & SCX_TASK_QUEUED);
+	if (is_kernels && keeps_cpu(prev, cpu)) {
 		scx_bpf_task_set_slice(prev, SLICE_NS);
 		return 0;
 	}
-	if (cpu >= HLS_MAX_CPUS || !lock())
+	if (cpu >= HLS_MAX_CPUS)
+		return 0;
+	bool is_first = unlikely(domain->cpu[cpu].kernel_waits) && take_kernel_threads(cpu, false);
+	if (!lock())
 		return 0;
 	u64 clock = this_rq()->clock, now = not_before_ns(clock);
 	u32 before = settle(cpu, clock);
@@ -285,12 +290,12 @@ int engine_dispatch(u64 *ctx)
 	domain->kicked &= ~(1ULL << cpu);
 	domain->cpu[cpu].free_since_ns = 0;
 	/* Such a thread goes before the granted one, which would keep the CPU if it had another slice. */
-	bool is_rescue = (unlikely(domain->cpu[cpu].dying) && insert_dying(cpu, now)) ||
-			 (unlikely(domain->cpu[cpu].rescue) && insert_starved(cpu, now));
+	is_first |= (unlikely(domain->cpu[cpu].dying) && insert_dying(cpu, now)) ||
+		    (unlikely(domain->cpu[cpu].rescue) && insert_starved(cpu, now));
 	if (v) {
 		struct task_struct *task = thread_of(v);
 		bool is_queued = domain->thread[v].queued_at_ns;
-		goes_on = !is_rescue && !is_queued && prev && vp_of(prev) == v;
+		goes_on = !is_first && !is_queued && prev && vp_of(prev) == v;
 		domain->thread[v].queued_at_ns = 0;
 		if (task && v != before)
 			domain->cpu[cpu].lag_ns = lag_off_cpu(task, clock);
@@ -299,10 +304,16 @@ int engine_dispatch(u64 *ctx)
 	}
 	due = to_kick();
 	set_timer(cpu, now);
+	if (unlikely(is_kernels || domain->cpu[cpu].kernel_waits))
+		wait_for_kernels_turn(cpu, now);
 	bool many = are_many_records();
 	unlock();
 	if (unlikely(many))
 		announce();
+	if (unlikely(!v && !is_first)) {
+		bool others = domain->cpu[cpu].kernel_waits && take_kernel_threads(cpu, true);
+		goes_on = is_kernels && !others;
+	}
 	if (goes_on)
 		scx_bpf_task_set_slice(prev, SLICE_NS);
 	kick(due);
@@ -324,8 +335,9 @@ HLS_GLOBAL_FUNC u32 resume_slice(u32 cpu)
 
 /*
  * A thread is on a CPU, for the first time or again. The CPU decides at once where that thread is not the one that the
- * CPU is granted to, or a decision is due that the kernel has not asked for: it drops a kick of a CPU that a real-time
- * thread has. On a CPU that is going offline, which decides no more, threads run until they can be pushed off it.
+ * CPU is granted to, where others wait to be rescued, or where a decision is due that the kernel has not asked for: it
+ * drops a kick of a CPU that a real-time thread has. On a CPU that is going offline, which decides no more, threads run
+ * until they can be pushed off it.
  */
 SEC("struct_ops/hls_running")
 int hls_running(u64 *ctx)
@@ -333,11 +345,13 @@ int hls_running(u64 *ctx)
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
 	u32 v = vp_of(p), cpu = bpf_get_smp_processor_id();
-	if (!v)
+	if (!v) {
+		run_kernel(p, cpu);
 		return 0;
+	}
 	const vp_t *vp = &domain->hls.vp[v];
 	const struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	bool is_due = vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1) ||
+	bool is_due = vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1) || c->rescue ||
 		      (unlikely(c->dying) && are_dying_due(c, scx_bpf_now()));
 	if (unlikely(is_due)) {
 		if (v != c->rescued && !is_going(cpu))
@@ -423,8 +437,10 @@ int engine_quiescent(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	u64 flags = ctx[1];
 	u32 v = vp_of(p);
-	if (!v)
+	if (!v) {
+		count(p);
 		return 0;
+	}
 	const struct rq *rq = this_rq();
 	if (likely(flags & KERNEL(scx_deq_flags, SCX_DEQ_SLEEP)))
 		stop(v, lag_on_cpu(p, rq), rq->clock, true, stalls(p) ? HLS_STALLED : 0);
@@ -445,6 +461,8 @@ int hls_enable(u64 *ctx)
 	u64 *word = bpf_task_storage_get(&task_vps, p, NULL, 0);
 	if (word)
 		p->scx.dsq_vtime = *word;
+	else
+		begin_count(p);
 	if (scx_bpf_task_running(p))
 		scx_bpf_kick_cpu(scx_bpf_task_cpu(p), KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
 	return 0;
@@ -494,6 +512,17 @@ int hls_set_cpumask(u64 *ctx)
 	return 0;
 }
 
+/* The kernel tells of a CPU that goes, by a kernel thread of that CPU. */
+SEC("struct_ops/hls_cpu_offline")
+int hls_cpu_offline(u64 *ctx)
+{
+	USES(arena);
+	u32 cpu = (u32)ctx[0];
+	let_kernel_threads_go(cpu);
+	note_cpu(cpu, false);
+	return 0;
+}
+
 SEC("struct_ops.s/engine_init")
 int engine_init(void *ctx)
 {
@@ -506,6 +535,8 @@ int engine_init(void *ctx)
 		return -19; /* ENODEV: a CPU came or went since user space counted them */
 	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && can_loop; cpu++)
 		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
+	if (make_kernel_queues())
+		return -12; /* ENOMEM */
 	u32 only = 0;
 	struct cpu_timer *t = bpf_map_lookup_elem(&rescuer, &only);
 	if (!t)

@@ -3,7 +3,13 @@
  * A thread that the hierarchy lets starve may hold what the whole machine waits for, such as a grace period of RCU, and
  * after half a minute of starvation sched_ext would end the run. So a thread that has waited for long gets a CPU for a
  * moment, which is stolen time for the thread to which that CPU is granted. Starved threads take turns: the more there
- * are, the shorter are turns and moments, so that no more than a twentieth of a CPU is stolen.
+ * are, the shorter are turns and moments, so that moments are no more than a twentieth of a CPU. Where turns are as
+ * short as they can be, several threads share one.
+ *
+ * Starved threads wait in a list, which one timer alone reads and changes. Once a second that timer looks at all
+ * threads for further ones; so a turn takes no longer where there are more threads. Those of a turn wait for their CPU
+ * in a list of that CPU. A thread that was preempted while RCU may wait for it comes first, and has its CPU until RCU
+ * does not wait for it any more: the kernel ends the run when RCU has waited for 21 s.
  *
  * A thread may be stranded: it waits for CPUs that have all gone, or are about to go, because it is bound to them, or
  * may not migrate just then. Such a CPU takes no decisions, and does not go before the thread has left it. So another
@@ -16,6 +22,7 @@
 
 #include "cpus.h"
 #include "errands.h"
+#include "run.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -25,20 +32,27 @@ struct {
 } rescuer SEC(".maps");
 
 #define STARVED_NS HLS_S(5)
-/* How often starved threads are looked for; while there are some, a round is the time in which each has a turn. */
+/* How often starved threads are looked for; in a round each has a turn, long before sched_ext would end the run. */
 #define RESCUE_INTERVAL_NS HLS_S(1)
-#define RESCUE_ROUND_NS HLS_S(10)
+#define RESCUE_ROUND_NS HLS_S(15)
 #define RESCUE_LONGEST_TURN_NS HLS_MS(100)
 #define RESCUE_SHORTEST_TURN_NS HLS_MS(5)
 /* The thread has the CPU for one such part of its turn. */
 #define RESCUE_PART 20
 
+/* A thread for which RCU may wait has a CPU for so long at most. */
+#define READERS_MOMENT_NS HLS_MS(1)
+
 /* A thread that ends has a CPU for so long at a time (ends.h). */
 #define DYING_MOMENT_NS HLS_MS(1)
 
-/* The VP of the thread that had the last turn, and how long a turn is. */
-static u32 rescued_last;
-static u64 rescue_turn_ns;
+/* Threads at most that one turn looks at for those that its CPUs can have. */
+#define RESCUE_LOOKS 256
+/* The link of the last thread of a list. */
+#define RESCUE_END HLS_MAX_VPS
+
+/* How long a moment is. */
+static u64 rescue_moment_ns;
 
 static __always_inline u64 turn_of(u32 starved)
 {
@@ -48,7 +62,13 @@ static __always_inline u64 turn_of(u32 starved)
 	return turn_ns < RESCUE_SHORTEST_TURN_NS ? RESCUE_SHORTEST_TURN_NS : turn_ns;
 }
 
-/* The CPUs that are to get a starved thread (also to_kick), and those that have one. */
+/* How many threads share a turn on a CPU. */
+static __always_inline u32 threads_a_turn(u32 starved, u64 turn_ns)
+{
+	return 1 + (starved * turn_ns - 1) / RESCUE_ROUND_NS;
+}
+
+/* The CPUs that are to get starved threads (also to_kick), and those that have one. */
 static __always_inline u64 in_rescue(u64 *to_kick)
 {
 	u64 busy = 0;
@@ -57,6 +77,23 @@ static __always_inline u64 in_rescue(u64 *to_kick)
 		busy |= (u64) !!domain->cpu[cpu].rescued << cpu;
 	}
 	return busy | *to_kick;
+}
+
+/* Takes the first thread out of the CPU's list of those that it is to rescue; returns its VP. */
+static __always_inline u32 next_to_rescue(struct engine_cpu __arena *c)
+{
+	u32 v = c->rescue < HLS_MAX_VPS ? c->rescue : 0, next = domain->next_starved[v];
+	c->rescue = next < HLS_MAX_VPS ? next : 0;
+	domain->next_starved[v] = 0;
+	return v;
+}
+
+/* A CPU that is offline rescues nobody: those that it was to rescue are found again. */
+static __always_inline void forget_turn(u32 cpu)
+{
+	struct engine_cpu __arena *c = &domain->cpu[cpu];
+	for (u32 i = opaque(0); i < RESCUE_LOOKS && c->rescue && can_loop; i++)
+		next_to_rescue(c);
 }
 
 /* Whether all CPUs that the thread may use have gone. */
@@ -74,30 +111,139 @@ static __always_inline void do_what_was_left(void)
 		change_noted_cpus();
 }
 
-/* Looks for starved threads, and has one of them rescued on each CPU; returns when to look again: in so many ns. */
+/* Whether the thread of v has waited for so long that it is to be rescued. */
+static __always_inline bool is_starved(u32 v, u64 now)
+{
+	const struct engine_thread __arena *t = &domain->thread[v];
+	u64 since = t->queued_at_ns;
+	return since && (now >= since + STARVED_NS || is_stranded(t));
+}
+
+/* Whether RCU may wait for the thread of v. */
+static __always_inline bool is_reader(u32 v)
+{
+	const struct task_struct *p = thread_of(v);
+	return p && HAS_FIELD(p->rcu_read_lock_nesting) && p->rcu_read_lock_nesting > 0;
+}
+
+/* Puts v before all that starve. */
+static __always_inline void push_reader(u32 v)
+{
+	domain->next_starved[v] = domain->nr_starved ? domain->first_starved : RESCUE_END;
+	if (!domain->nr_starved++)
+		domain->last_starved = v;
+	domain->first_starved = v;
+}
+
+/* Puts v behind all that starve. */
+static __always_inline void push_starved(u32 v)
+{
+	domain->next_starved[v] = RESCUE_END;
+	if (domain->nr_starved++)
+		domain->next_starved[domain->last_starved] = v;
+	else
+		domain->first_starved = v;
+	domain->last_starved = v;
+}
+
+/* Takes the first of those that starve. There must be one. */
+static __always_inline u32 pop_starved(void)
+{
+	u32 v = domain->first_starved < HLS_MAX_VPS ? domain->first_starved : 0;
+	domain->first_starved = domain->next_starved[v];
+	domain->next_starved[v] = 0;
+	domain->nr_starved--;
+	return v;
+}
+
+/* Looks for further starved threads, among all. */
+HLS_GLOBAL_FUNC u32 list_starved(u64 now)
+{
+	u32 vps = domain->hls.used_vps;
+	for (u32 v = opaque(1); v <= vps && v < HLS_MAX_VPS && can_loop; v++)
+		if (unlikely(is_starved(v, now)) && !domain->next_starved[v]) {
+			if (is_reader(v))
+				push_reader(v);
+			else
+				push_starved(v);
+		}
+	return 0;
+}
+
+/* The thread of v is to have its moment on this CPU, behind those of the same turn. Returns how many that are now. */
+static __always_inline u32 share_turn(u32 cpu, u32 v)
+{
+	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	if (c->turn_threads)
+		domain->next_starved[c->turn_last] = v;
+	else
+		c->turn_first = v;
+	c->turn_last = v;
+	domain->next_starved[v] = RESCUE_END;
+	return ++c->turn_threads;
+}
+
+/*
+ * Chooses the threads of a turn, at most so many for each of these CPUs; returns the CPUs that have some. Threads that
+ * starve no more leave the list, and those that can use none of the CPUs go to its end.
+ */
+HLS_GLOBAL_FUNC u64 choose_starved(u64 cpus, u32 most, u64 now)
+{
+	u64 chosen = opaque(0);
+	for (u32 i = opaque(0); i < RESCUE_LOOKS && domain->nr_starved && cpus && can_loop; i++) {
+		u32 v = pop_starved();
+		const struct engine_thread __arena *t = &domain->thread[v];
+		if (!is_starved(v, now))
+			continue;
+		u64 usable = is_stranded(t) ? cpus : t->cpus & cpus;
+		if (!usable) {
+			push_starved(v);
+			continue;
+		}
+		u32 cpu = __builtin_ctzll(usable);
+		chosen |= 1ULL << cpu;
+		if (share_turn(cpu, v) >= most)
+			cpus &= ~(1ULL << cpu);
+	}
+	return chosen;
+}
+
+/* Has these CPUs rescue the threads that were chosen for them. */
+static __always_inline void begin_turn(u64 cpus)
+{
+	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && cpus && can_loop; cpu++) {
+		struct engine_cpu __arena *c = &domain->cpu[cpu];
+		if (!((cpus >> cpu) & 1))
+			continue;
+		c->turn_threads = 0;
+		/* The exchange: the CPU sees the whole list, or nothing of it. */
+		__sync_val_compare_and_swap(&c->rescue, 0, c->turn_first);
+	}
+}
+
+/* Has starved threads rescued on all CPUs that rescue none yet; returns when to look again: in so many ns. */
 HLS_GLOBAL_FUNC u64 rescue_starved(void)
 {
-	u64 now = scx_bpf_now(), due = 0, free = domain->hls.cpus & ~domain->hls.offline & ~in_rescue(&due);
-	u32 v = rescued_last, starved = opaque(0), vps = domain->hls.used_vps;
-	for (u32 i = opaque(0); i < vps && i < HLS_MAX_VPS && can_loop; i++) {
-		v = v < vps ? v + 1 : opaque(1);
-		struct engine_thread __arena *thread = &domain->thread[v];
-		u64 since = thread->queued_at_ns;
-		if (!since || (now < since + STARVED_NS && !is_stranded(thread)))
-			continue;
-		starved++;
-		u64 usable = is_stranded(thread) ? free : thread->cpus & free;
-		if (!usable)
-			continue;
-		u32 cpu = __builtin_ctzll(usable);
-		domain->cpu[cpu].rescue = v;
-		free &= ~(1ULL << cpu);
-		due |= 1ULL << cpu;
-		rescued_last = v;
+	u64 now = scx_bpf_now(), due = 0, online = domain->hls.cpus & ~domain->hls.offline;
+	u64 free = online & ~in_rescue(&due);
+	for (u64 gone = due & ~online; gone && can_loop; gone &= gone - 1)
+		forget_turn(__builtin_ctzll(gone) & (HLS_MAX_CPUS - 1));
+	if (now >= domain->looked_at_ns + RESCUE_INTERVAL_NS) {
+		domain->looked_at_ns = now;
+		look_for_run(now);
+		list_starved(now);
 	}
-	rescue_turn_ns = starved ? turn_of(starved) : RESCUE_LONGEST_TURN_NS;
-	kick(due);
-	return starved ? rescue_turn_ns : RESCUE_INTERVAL_NS;
+	u32 starved = domain->nr_starved;
+	if (starved) {
+		u64 turn_ns = turn_of(starved), most = threads_a_turn(starved, turn_ns);
+		rescue_moment_ns = turn_ns / RESCUE_PART / most;
+		u64 chosen = choose_starved(free, most, now);
+		begin_turn(chosen);
+		kick((due & online) | chosen);
+		return turn_ns;
+	}
+	kick(due & online);
+	return RESCUE_INTERVAL_NS;
 }
 
 static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
@@ -126,7 +272,7 @@ static __always_inline void begin_moment(u32 cpu, u32 v, u64 now)
 	struct engine_thread __arena *t = &domain->thread[v];
 	c->rescued = v;
 	c->rescued_since_ns = now;
-	c->rescued_until_ns = now + (t->is_dying ? DYING_MOMENT_NS : rescue_turn_ns / RESCUE_PART);
+	c->rescued_until_ns = now + (t->is_dying ? DYING_MOMENT_NS : rescue_moment_ns);
 	t->queued_at_ns = 0;
 	set_timer_no_later(cpu, c->rescued_until_ns, now);
 	insert_thread_of(v);
@@ -153,9 +299,8 @@ HLS_GLOBAL_FUNC u64 end_moment(u32 cpu, u64 now)
 HLS_GLOBAL_FUNC bool insert_starved(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	u32 v = c->rescue;
+	u32 v = next_to_rescue(c);
 	struct engine_thread __arena *t = &domain->thread[v];
-	c->rescue = 0;
 	if (!t->queued_at_ns || !(is_stranded(t) || t->cpus >> cpu & 1))
 		return false;
 	if (is_stranded(t)) {
@@ -171,6 +316,9 @@ HLS_GLOBAL_FUNC bool insert_starved(u32 cpu, u64 now)
 HLS_GLOBAL_FUNC u64 end_rescue(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	u32 v = c->rescued < HLS_MAX_VPS ? c->rescued : 0;
+	if (now >= c->rescued_until_ns && now < c->rescued_since_ns + READERS_MOMENT_NS && is_reader(v))
+		c->rescued_until_ns = now + rescue_moment_ns;
 	if (now < c->rescued_until_ns) {
 		set_timer_no_later(cpu, c->rescued_until_ns, now);
 		return 0;

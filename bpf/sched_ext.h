@@ -46,6 +46,7 @@ struct task_struct {
 	const struct cred *real_cred;
 	struct signal_struct *signal;
 	unsigned short migration_disabled;
+	int rcu_read_lock_nesting; /* there only if RCU is preemptible */
 	const struct cpumask *cpus_ptr;
 	char comm[16];
 	struct sched_entity se;
@@ -161,11 +162,21 @@ bool scx_bpf_dsq_insert___v2___hls(struct task_struct *p, u64 dsq, u64 slice, u6
 #define insert scx_bpf_dsq_insert___v2___hls
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym;
 void scx_bpf_kick_cpu(int cpu, u64 flags) __ksym;
+int scx_bpf_create_dsq(u64 dsq, int node) __ksym;
+bool scx_bpf_dsq_move_to_local(u64 dsq) __ksym;
+struct bpf_iter_scx_dsq {
+	u64 opaque[6];
+} __attribute__((aligned(8)));
+int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *threads, u64 dsq, u64 flags) __ksym;
+struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *threads) __ksym;
+void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *threads) __ksym;
+bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *threads, struct task_struct *p, u64 dsq, u64 flags) __ksym;
 u64 scx_bpf_now(void) __ksym;
 bool scx_bpf_task_running(const struct task_struct *p) __ksym;
 void scx_bpf_error_bstr(char *format, unsigned long long *data, u32 bytes) __ksym;
 struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
+struct task_struct *bpf_task_from_pid(int pid) __ksym;
 struct task_struct *scx_bpf_cpu_curr(int cpu) __ksym;
 int scx_bpf_select_cpu_dfl(struct task_struct *p, int prev_cpu, u64 wake_flags, bool *is_idle) __ksym;
 int scx_bpf_task_cpu(const struct task_struct *p) __ksym;

@@ -50,8 +50,11 @@ struct CpuEntry {
     rescued_since_ns: u64,
     rescued_until_ns: u64,
     dying_paid_ns: u64,
+    kernel_paid_ns: u64,
     dying: u32,
-    slice_waits: u8,
+    slice_waits: bool,
+    kernel_waits: bool,
+    turn: [u32; 3],
 }
 
 /// Of `enum thread_change`, whose first the generation says, too: the thread has another name.

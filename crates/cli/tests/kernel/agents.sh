@@ -35,6 +35,10 @@ end_agent() {
 	done
 }
 
+# Whether hls has lost records, as it does under PREEMPT_RT beside kills: then it cannot know that a promise broke, and
+# says so.
+may_be_kept() { grep "BROKEN: neighbour" /tmp/said | tail -n 1 | grep -q "so it may have been kept" && echo "NOT JUDGED: $kind: records were lost"; }
+
 # beside KIND LEAST SLOT...: an agent of this kind, beside which the neighbour must have as many ms, and the threads in
 # the slots CPU time.
 beside() {
@@ -51,7 +55,7 @@ beside() {
 	echo "$kind, $depth deep: the neighbour had $had ms, at least $worst us in any $window ms; workers $had1, $had2" \
 		"and $had3 ms; killed within $ended us, of which others had $delayed us; $(grep '^U has' /tmp/status)"
 	[ "$had" -ge "$least" ] || broke "$kind: the neighbour had $had ms"
-	[ "$(of "$neighbour" broken)" = 0 ] || broke "$kind: a promise broke"
+	[ "$(of "$neighbour" broken)" = 0 ] || may_be_kept || broke "$kind: a promise broke"
 	for slot in "$@"; do
 		eval "[ \$had$slot -gt 40 ]" || fail "$kind: worker $slot had next to nothing"
 	done

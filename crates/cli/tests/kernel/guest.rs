@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 18] = [
+const OWN: [&str; 19] = [
     "saboteur",
     "mover",
     "crowd",
@@ -28,6 +28,7 @@ const OWN: [&str; 18] = [
     "holder",
     "promoter",
     "upcall",
+    "merger",
 ];
 
 /// Boots this flavour of the kernel once and runs the scripts in the guest, which has what they need, and `program`,

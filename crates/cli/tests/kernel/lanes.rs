@@ -15,8 +15,8 @@ use std::time::Duration;
 /// How much of everything, in variables that each script has before its first line. The guard is the seconds of exact
 /// time after which a script of the gate has failed: it would not end any more.
 const GATE: &str = "KILLS='0 1 attached'\nCYCLES=1\nSTORM=2\nCHURN=20\nDEPTHS='1 8'\nGUARD=1800\n";
-const NIGHT: &str =
-    "CYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\nCHURN=120\nMIXED=60\nAGENTS=25\nDEPTHS='2 4'\n";
+const NIGHT: &str = "KILLS=\"$(seq 0 40) attached\"\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\n\
+    CHURN=120\nMIXED=60\nAGENTS=25\nDEPTHS='2 4'\n";
 const STORM: &str = "CHURN=1800\nMIXED=600\nAGENTS=600\n";
 
 const CHURN: &str = "gate/two-cpus/9-churn.sh";
@@ -62,7 +62,8 @@ pub fn all() -> Vec<Lane> {
         lone("night_composite_at_other_depths", "gate/one-cpu/composite.sh", exact(1, 2), NIGHT),
         lone("night_gallery_in_one_engine", "night/long/gallery.sh", exact(1, 1), "TOGETHER=1\n"),
         lone("night_holds", "night/holds.sh", Machine { memory_mib: 6144, ..exact(2, 1) }, &herds()),
-        lone("night_policies_in_exact_time", "night/at-once/policies.sh", two_exact(), ""),
+        lone("night_many_starve", "night/many-starve.sh", Machine { memory_mib: 6144, ..exact(1, 1) }, ""),
+        lone("night_policies_in_exact_time", "night/at-once/policies.sh", exact(1, 1), ""),
         lone("night_churn_at_once", CHURN, at_once(4), NIGHT),
         lone("night_churn_with_tickets", CHURN, with_tickets(at_once(2)), "CHURN=30\n"),
         lone("night_errands_at_once", "night/long/errands.sh", at_once(4), NIGHT),

@@ -43,7 +43,7 @@ has_said() { sed "1,${lines}d" /tmp/said | grep -q "$1"; }
 # late and lack nothing: late timers and kicks, and the turns that the processors of the test machine take, are no excuse.
 # A tenth of the budget only keeps the log free of other promises: to RES and FP, of the whole CPU, which each late
 # decision breaks.
-slack=10ms
+[ -n "${EXACT-}" ] || slack=10ms
 
 # keeps THREAD WHEN: no promise of CPU time to the thread may have broken since from_here.
 keeps() { ! has_said "BROKEN: $1 .*at least" || broke "$2: what was promised to $1 was not kept"; }

@@ -25,7 +25,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, send, sendmsg, socketpair,
 };
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGTSTP};
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::fs::File;
@@ -34,6 +34,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A run that was asked to end has its hierarchy detached after this time, whether it has ended or not.
@@ -77,6 +78,8 @@ pub fn keep(arguments: impl Iterator<Item = OsString>, console: &dyn Console) ->
 /// Can be read when a signal has come that is to end the run.
 fn signals() -> io::Result<OwnedFd> {
     let (signals, sender) = pair(SocketType::STREAM, SocketFlags::NONBLOCK)?;
+    // Ctrl-Z stops nothing: nobody would give the machine back.
+    signal_hook::flag::register(SIGTSTP, Arc::default())?;
     for signal in [SIGINT, SIGTERM] {
         signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
     }

@@ -24,7 +24,7 @@ use hls_monitor::result::RunResult;
 use hls_units::Nanos;
 use run::Run;
 use server::Server;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGTSTP};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub fn schedule(
     console: &Arc<dyn Console>,
 ) -> Result<RunResult, Error> {
     // A terminal sends its signals to both processes: the keeper says what comes of them.
-    for signal in [SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGTSTP] {
         signal_hook::flag::register(signal, Arc::default())?;
     }
     let owners = owners::owners(&subject.plan.hierarchy)?;

@@ -19,7 +19,7 @@ into heavy $one
 into light $two
 # Stopped meanwhile: beside hogs the start takes minutes.
 kill -STOP $hogs
-start /usr/kernel/plain.kdl --slack 500us
+start /usr/kernel/plain.kdl --slack $slack
 answers
 kill -CONT $hogs
 ratio 2.9 3.1 "weights of 300 and 100 before the start"

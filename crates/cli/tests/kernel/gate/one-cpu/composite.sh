@@ -10,7 +10,7 @@
 seconds=2 window=20 most_delayed=1000 parameters="width=1 priority=1"
 
 as_nobody true
-start /usr/kernel/composite.kdl --slack 500us
+start /usr/kernel/composite.kdl --slack $slack
 answers
 named_hogs neighbour other
 neighbour=$(echo $hogs | cut -d" " -f1)

@@ -17,8 +17,7 @@ hls run --engine kernel /tmp/small.kdl --for 1s >/tmp/report 2>/tmp/said
 [ $? = 2 ] || fail "hls exited with $? for a budget of 10us"
 grep -q 'small.kdl:1:.*the budget of `small`: found 10us, expected [0-9.]*us at least' /tmp/said || fail "no word of the budget"
 
-# The slack is for the check of all invariants, during which timers wait.
-start /usr/kernel/ctl.kdl --slack 500us
+start /usr/kernel/ctl.kdl --slack $slack
 answers
 hogs 2
 one=$(echo $hogs | cut -d" " -f1) other=${hogs##* }

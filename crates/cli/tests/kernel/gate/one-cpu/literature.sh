@@ -99,12 +99,12 @@ in_one_engine() {
 
 # alone FILE: the file's hierarchy is the whole one.
 alone() {
-	hls run --engine kernel --paranoid --slack 500us --for 3s "$1" >/tmp/report 2>/tmp/said
+	hls run --engine kernel --paranoid --slack $slack --for 3s "$1" >/tmp/report 2>/tmp/said
 	[ $? = 0 ] || fail "$policy: hls exited with $?"
 	grep -q 'each of the [1-9][0-9]* times they were checked' /tmp/said || fail "the invariants were never checked"
 }
 
-start /usr/kernel/named.kdl --slack 500us
+start /usr/kernel/named.kdl --slack $slack
 answers
 # From here on the engine has the policies, and nobody needs their schedulers.
 sed -n 's/^ .* "\(named .*\|budgets\)" .*/\1/p' /usr/kernel/named.kdl | tac >/tmp/named

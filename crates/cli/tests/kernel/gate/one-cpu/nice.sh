@@ -12,7 +12,7 @@ share_as() {
 	end_hogs
 }
 
-start /usr/kernel/plain.kdl --slack 500us
+start /usr/kernel/plain.kdl --slack $slack
 answers
 # The weights of the fair class: 1024 for nice 0, 335 for nice 5, 36 for nice 15, 15 for nice 19.
 share_as 0 5 2.9 3.2

@@ -42,7 +42,7 @@ end_attack() {
 
 is_placed() { [ "$(of "$1" scheduler)" = RES ]; }
 
-start /usr/kernel/users.kdl --slack 500us
+start /usr/kernel/users.kdl --slack $slack
 answers
 hogs 2
 film=$(echo $hogs | cut -d" " -f1)

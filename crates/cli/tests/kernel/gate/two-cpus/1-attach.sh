@@ -89,6 +89,20 @@ within 10 gone "$run" || fail "after a second signal the run is still there"
 hogs_get_on 1
 end_hogs
 
+# Where both were stopped, or the run is killed while its keeper is stopped, the kernel takes its threads back.
+start /usr/kernel/half.kdl
+hogs 3
+kill -STOP "$hls"
+kill -STOP "$run"
+within 200 is disabled || fail "both are stopped: sched_ext is $(cat /sys/kernel/sched_ext/state)"
+hogs_get_on 1
+kill -CONT "$hls"
+kill -CONT "$run"
+wait "$hls"
+[ $? = 3 ] || fail "after both were stopped hls did not exit with 3"
+grep -q "the kernel has taken its threads back: .*hls does not go on" /tmp/said || fail "hls does not say that it was stopped"
+end_hogs
+
 # SysRq-S ends the run, and hls says so.
 start /usr/kernel/half.kdl
 hogs 3

@@ -43,17 +43,21 @@ does hls ctl destroy O
 does hls unload runs-at-once
 [ ! -e /tmp/evidence ] || fail "loading a policy ran its native code"
 
-# A CPU goes offline and comes back while an engine is verified; then the process that has it verified is killed.
-anew $asked
-hls load "$copy" >/tmp/granted 2>/tmp/said2 &
-load=$!
-within 100 preparing >/dev/null || fail "nobody prepares anything"
-echo 0 >/sys/devices/system/cpu/cpu1/online
-sleep 0.2
-echo 1 >/sys/devices/system/cpu/cpu1/online
-wait $load || fail "not loaded beside a CPU that goes: $(cat /tmp/said2)"
-does hls unload asked-times
-sleep 2
+# A CPU goes offline and comes back while an engine is verified, if there is another one.
+if [ "$(nproc)" -gt 1 ]; then
+	anew $asked
+	hls load "$copy" >/tmp/granted 2>/tmp/said2 &
+	load=$!
+	within 100 preparing >/dev/null || fail "nobody prepares anything"
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	sleep 0.2
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	wait $load || fail "not loaded beside a CPU that goes: $(cat /tmp/said2)"
+	does hls unload asked-times
+	sleep 2
+fi
+
+# The process that has an engine verified is killed.
 before=$(in_kernel)
 anew $asked
 hls load "$copy" >/tmp/granted 2>/tmp/said2 &

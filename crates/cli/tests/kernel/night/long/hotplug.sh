@@ -54,6 +54,18 @@ end_hogs
 none_is_lost
 stop
 
+# CPU 1 goes and comes back beside a thread of the kernel that never sleeps, and waits for it now and then.
+start /usr/kernel/half.kdl
+hogs 2
+taskset -p 2 "$(pidof ksmd)" >/dev/null || fail "the kernel's thread cannot be bound"
+busy_kernel_thread
+again_and_again
+hogs_get_on 5
+end_kernel_thread
+end_hogs
+none_is_lost
+stop
+
 # CPU 1 goes and comes back beside threads that come, change and go all the time.
 start /usr/kernel/half.kdl
 named_hogs reserved
