@@ -1,8 +1,8 @@
 //! How many VPs a scheduler can use at once, by what is below it: a promise of more CPUs than that would be empty.
 //!
 //! The width of an edge is what the scheduler above grants at most. Below it a join has one VP, and other schedulers
-//! have the VPs of their children. Threads may come and go while a hierarchy runs, so a scheduler with a thread, or with
-//! nothing yet, can use all that it has.
+//! have the VPs of their children. Threads may come and go while a hierarchy runs, so a scheduler with a thread, or
+//! with nothing yet, can use all that it has.
 
 use crate::graph::{Child, Edge, Graph, Links, Scheduler};
 use crate::schedulers;

@@ -401,9 +401,12 @@ fn basic(have: &Guarantee, amount: &Rational, period: &Rational) -> Result<(Rule
     let best = best_basic_amount(&held.amount, &held.period, period);
     if best < *amount {
         let reason = short_supply(have, amount, period, &have.sbf(period));
-        return Err(match phases(&held.period, period) {
-            Some(_) => format!("{reason}; {} is the best for any phase of the grid", time_floor(&best)),
-            None => format!("{reason}; whether a phase of the grid has more was given up"),
+        // In a pause twice as long any grid has a period, wherever it lies.
+        let is_best =
+            phases(&held.period, period).is_some() || &held.period - &held.amount >= whole(2) * period;
+        return Err(match is_best {
+            true => format!("{reason}; {} is the best for any phase of the grid", time_floor(&best)),
+            false => format!("{reason}; whether a phase of the grid has more was given up"),
         });
     }
     let formula = format!(

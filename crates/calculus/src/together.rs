@@ -102,8 +102,8 @@ impl Sum {
 
     /// The first window of at least `start` in which a demand of `slope * t + offset` may not be met; `None` where the
     /// demand is always met. A demand that grows as fast as the supply is met only by a supply without pauses. The
-    /// difference of two lines is least at their ends, so only corners are looked at; where there are more than 100,000,
-    /// what is returned is the last window that was looked at, in which no more is wanted than there is.
+    /// difference of two lines is least at their ends, so only corners are looked at; of more than 100,000 what is
+    /// returned is the last window that was looked at, in which no more is wanted than there is.
     pub fn shortfall(&self, slope: &Rational, offset: &Rational, start: &Rational) -> Option<Shortfall> {
         self.shortfall_within(slope, offset, start, &Work::unlimited())
     }

@@ -46,6 +46,12 @@ impl Build {
         self.edge(Some(parent), Child::Thread(name), list)
     }
 
+    fn threads(&mut self, parent: usize, count: usize) {
+        for _ in 0..count {
+            self.thread(parent, &[]);
+        }
+    }
+
     fn reserve(&mut self, parent: usize, budget_ms: u64, period_ms: u64) -> usize {
         self.thread(parent, &[("budget", budget_ms * MS), ("period", period_ms * MS)])
     }
@@ -670,8 +676,8 @@ proptest! {
     }
 }
 
-/// A scheduler with `width` VPs of a reservation scheduler on eight CPUs that asks for 2.5 CPUs by three VPs, and what is
-/// below it: whether that is refused.
+/// A scheduler with `width` VPs of a reservation scheduler on eight CPUs that asks for 2.5 CPUs by three VPs, and what
+/// is below it: whether that is refused.
 fn asks_for_more_than_one_cpu(policy: &str, width: u16, below: impl Fn(&mut Build, usize)) -> Analysis {
     let mut build = Build::new(8, "reservation", &[]);
     let asks = build.scheduler(policy, &[("quantum", MS)]);
@@ -691,11 +697,11 @@ fn more_cpus_than_can_be_used_are_not_promised() {
                 let child = build.scheduler("round-robin", &[("quantum", MS)]);
                 let edge = build.edge(Some(above), Child::Scheduler(child), &[("share", 1)]);
                 build.0.edges[edge].width = *width;
-                (0..12).for_each(|_| drop(build.thread(child, &[])));
+                build.threads(child, 12);
             }
         }
     };
-    let threads = |build: &mut Build, above: usize| (0..2).for_each(|_| drop(build.thread(above, &[])));
+    let threads = |build: &mut Build, above: usize| build.threads(above, 2);
     let deeper = |build: &mut Build, above: usize| {
         let middle = build.scheduler("round-robin", &[("quantum", MS)]);
         let edge = build.edge(Some(above), Child::Scheduler(middle), &[]);

@@ -418,8 +418,8 @@ fn check_verified(build: &Build, found: Option<&Mend>) {
     );
 }
 
-/// A step is a step in each policy: the bounds of BVT take longer than those of a plain share, so that a search below it
-/// gives up sooner, and takes no longer.
+/// A step is a step in each policy: the bounds of BVT take longer than those of a plain share, so that a search below
+/// it gives up sooner, and takes no longer.
 #[test]
 fn the_bounds_of_bvt_count_as_the_work_that_they_are() {
     let steps = |policy: &str| {

@@ -4,11 +4,11 @@
 //! grants are disjoint as well, so the supplies add up, provided that the join goes on requesting from every parent.
 //! The label shows the sum as PSBE sum s, sum d, and carries the exact sum beside it.
 //!
-//! On several CPUs two parents, or one by two VPs, may grant a CPU at the same time. The join declines the later grant, and requests it
-//! again when it loses the first. To most schedulers that is a sleep: proportional share may then serve all others
-//! first, and be declined again at its next grant, without end. So a parent's guarantee counts only if it resumes
-//! after a declined grant: ALL, or a reservation on whole CPUs, which goes on with what was left of the budget, less
-//! the time since the grant was declined, in which the child ran elsewhere.
+//! On several CPUs two parents, or one by two VPs, may grant a CPU at the same time. The join declines the later
+//! grant, and requests it again when it loses the first. To most schedulers that is a sleep: proportional share may
+//! then serve all others first, and be declined again at its next grant, without end. So a parent's guarantee counts
+//! only if it resumes after a declined grant: ALL, or a reservation on whole CPUs, which goes on with what was left of
+//! the budget, less the time since the grant was declined, in which the child ran elsewhere.
 
 use super::{Entry, HeldVps, Instance, Limits, Provided};
 use crate::derivation::Rule;

@@ -29,8 +29,8 @@ pub fn reserved_response(task: &Task, budget: &Rational, period: &Rational) -> O
     (fits && task.check().is_ok()).then(|| &task.jitter + period)
 }
 
-/// A bound from the arrival of a job to its completion, for a thread that serves this task alone, directly below a limit
-/// scheduler that lets it have `budget` in every `period` of what the scheduler holds.
+/// A bound from the arrival of a job to its completion, for a thread that serves this task alone, directly below a
+/// limit scheduler that lets it have `budget` in every `period` of what the scheduler holds.
 pub fn limited_response(
     task: &Task,
     budget: &Rational,

@@ -181,8 +181,8 @@ impl<'w> Conditions<'w> {
     }
 
     /// The least time of which these siblings leave `amount` when all run warped for as long as they may, the limit
-    /// first; where it is longer than `most`, or was given up, how it then may come. From one corner of what they take to the next, what is left grows
-    /// only where none of them is warped.
+    /// first; where it is longer than `most`, or was given up, how it then may come. From one corner of what they take
+    /// to the next, what is left grows only where none of them is warped.
     fn response(
         &self,
         amount: &Rational,

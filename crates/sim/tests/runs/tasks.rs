@@ -178,6 +178,50 @@ fn a_reservation_is_enough_for_a_thread_that_begins_its_periods() {
     }
 }
 
+/// The same for a limit: a thread alone below it is done within the bound, whatever the limit holds, and however its
+/// jobs come; a bound is known, and it is met.
+#[test]
+fn a_limit_s_budget_is_there_at_once_for_a_thread_that_begins_its_periods() {
+    let cases = std::env::var("HLS_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(60);
+    let (mut bounded, mut at_once) = (0, 0);
+    for seed in 0..cases {
+        let mut random = Rand32::new(seed);
+        let budget = random.rand_range(2..20);
+        let period = budget + random.rand_range(0..40);
+        let run = random.rand_range(1..budget + 1);
+        let jitter = random.rand_range(0..2) * random.rand_range(0..7);
+        let every = period + jitter + random.rand_range(0..3) * random.rand_range(0..30);
+        let thread = format!(
+            "thread \"t\" guarantee=\"RESBH {budget}ms {period}ms\" arrive=\"{}ms\" {{ \
+             periodic run=\"{run}ms\" every=\"{every}ms\" jitter=\"0ms..{jitter}ms\" }}",
+            random.rand_range(0..40)
+        );
+        let text = match seed % 3 {
+            0 => format!(
+                "fixed-priority \"F\" {{ limit \"L\" priority=2 {{ {thread} }}; thread \"hog\" priority=1 }}"
+            ),
+            1 => format!(
+                "reservation \"R\" {{ limit \"L\" guarantee=\"RESBH 4ms 5ms\" {{ {thread} }}
+                 thread \"hog\" guarantee=\"RESBH 2ms 10ms\" }}"
+            ),
+            _ => {
+                format!("round-robin \"R\" quantum=\"1ms\" {{ limit \"L\" {{ {thread} }}; thread \"hog\" }}")
+            }
+        };
+        let plan = plan(&text, &Workload::default()).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+        let derived = Derived::new(&plan, Mode::Tight);
+        let result = carry_out(plan.clone(), Vec::new(), ms(3_000), paranoid(seed));
+        let worst = result.unwrap_or_else(|f| panic!("{f}")).thread("t").response.worst;
+        for bound in derived.tasks(&plan).iter().flat_map(|serves| &serves.verdict.responses) {
+            let Some(bound) = bound.bound() else { continue };
+            assert!(worst <= ceil_nanos(bound), "seed {seed}: {worst}, bound {bound}\n{text}");
+            bounded += 1;
+            at_once += u32::from(ceil_nanos(bound) == ms((run + jitter).into()));
+        }
+    }
+    assert!(bounded > cases / 2 && at_once > 10, "{bounded} bounds, {at_once} at once");
+}
+
 /// What the warning is about: the same thread, but its reservation comes through a join, which is asked for all the
 /// time.
 #[test]
