@@ -92,6 +92,21 @@ fn a_yield_ends_a_turn() {
     assert_eq!(run.stints("b"), on_cpu_0(&[(1, 3), (4, 6), (7, 8)]));
 }
 
+/// Jobs of 1 ms, then one of 12, then of 1 again. A `yield` ends a job of SCHED_DEADLINE: the next one begins with the
+/// next period, which is none of those that the long job has used up.
+#[test]
+fn a_yield_ends_the_job_of_a_deadline_thread() {
+    let json = r#"{ "tasks" : { "t" : { "policy" : "SCHED_DEADLINE", "dl-runtime" : 2000, "dl-period" : 5000,
+        "dl-deadline" : 4000, "loop" : 1, "phases" : {
+            "short" : { "loop" : 2, "run" : 1000, "yield" : "" },
+            "long" : { "run" : 12000, "yield" : "" },
+            "last" : { "run" : 1000, "yield" : "", "run" : 1000 } } } } }"#;
+    let run = run_with(ONE, json, ms(40));
+    assert_eq!(run.stints("t"), on_cpu_0(&[(0, 1), (5, 6), (10, 22), (25, 26), (30, 31)]));
+    let thread = run.thread("t");
+    assert_eq!((thread.activations, thread.misses, thread.response.worst), (5, 1, ms(12)));
+}
+
 /// A thread that is alone goes on when it yields.
 #[test]
 fn a_yield_to_nobody_changes_nothing() {
