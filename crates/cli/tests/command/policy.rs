@@ -58,7 +58,8 @@ fn a_policy_that_is_wrong_is_refused_by_its_line() {
         let what = format!("found the name {name:?}, which is taken by {by}, expected another");
         assert_refused(&["policy", "new", name], &[&what]);
     }
-    let other = folder.path().join("other.c").display().to_string();
+    fs::create_dir(folder.path().join("other")).unwrap();
+    let other = folder.path().join("other/turns.c").display().to_string();
     for file in [&path, &other] {
         fs::write(file, text).unwrap();
     }

@@ -47,7 +47,7 @@ fn a_phase_moves_its_thread() {
 #[test]
 fn the_same_cpus_again_change_nothing() {
     let json = r#"{ "tasks" : {
-        "t" : { "phases" : {
+        "t" : { "cpus" : [ 0 ], "phases" : {
             "one" : { "cpus" : [ 0 ], "run" : 1000 },
             "two" : { "cpus" : [ 0 ], "run" : 1000 } } },
         "u" : { "cpus" : [ 0 ], "run" : 1000 } } }"#;

@@ -1,11 +1,12 @@
 //! Steps of a thread that concern no other thread: computing, sleeping, timers, yields, loops; and loops that take no
 //! time.
 
-use super::support::{carry_out, ms, on_cpu_0, paranoid, plan, run_with, workload};
+use super::support::{carry_out, ms, on_cpu_0, paranoid, plan, run_under, run_with, workload};
 use hls_monitor::event::What;
 use hls_sim::Failure;
 use hls_units::Nanos;
 use hls_workload::program::{Program, Span, Step, Task, Workload};
+use hls_workload::read_rt_app;
 
 const ONE: &str = r#"round-robin "R" { thread "t" }"#;
 
@@ -101,7 +102,10 @@ fn a_yield_ends_the_job_of_a_deadline_thread() {
             "short" : { "loop" : 2, "run" : 1000, "yield" : "" },
             "long" : { "run" : 12000, "yield" : "" },
             "last" : { "run" : 1000, "yield" : "", "run" : 1000 } } } } }"#;
-    let run = run_with(ONE, json, ms(40));
+    // How the thread is scheduled is for the hierarchy, and so its policy and budget are named as left out.
+    let workload = read_rt_app("test.json", json.as_bytes()).unwrap();
+    assert_eq!(workload.unsupported.len(), 4);
+    let run = run_under(ONE, &workload, ms(40));
     assert_eq!(run.stints("t"), on_cpu_0(&[(0, 1), (5, 6), (10, 22), (25, 26), (30, 31)]));
     let thread = run.thread("t");
     assert_eq!((thread.activations, thread.misses, thread.response.worst), (5, 1, ms(12)));
