@@ -47,7 +47,8 @@ pub struct Client<'m> {
     exchange: Box<Exchange<'m>>,
 }
 
-/// Sends a message, its NUL included, and waits for so long at most; the reply, without one, and the descriptors that came with it.
+/// Sends a message, its NUL included, and waits for so long at most; the reply, without one, and the descriptors that
+/// came with it.
 type Exchange<'m> = dyn FnMut(&[u8], Duration) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + 'm;
 
 /// What was granted.

@@ -1,7 +1,7 @@
 //! How long a client waits for the other end of its connection.
 //!
-//! A request takes its time where many ask, or where the kernel verifies an engine first; so a client is patient. But it
-//! looks now and then whether the server's process has been stopped, as by SIGSTOP, since then no answer comes.
+//! A request takes its time where many ask, or where the kernel verifies an engine first; so a client is patient. But
+//! it looks now and then whether the server's process has been stopped, as by SIGSTOP, since then no answer comes.
 //! Relies on the kernel for the number of that process. Never gives up on a server for being slow, before time is out.
 
 use rustix::net::sockopt::socket_peercred;
@@ -32,8 +32,8 @@ impl Wait<'_> {
         Ok(Wait { stream, patience, begun: Instant::now() })
     }
 
-    /// What is to be done after an error of the connection: nothing, where it says only that some time has passed. Where
-    /// the wait is over, the connection is, too: what comes late is no answer to the next request.
+    /// What is to be done after an error of the connection: nothing, where it says only that some time has passed.
+    /// Where the wait is over, the connection is, too: what comes late is no answer to the next request.
     pub(crate) fn after(&self, error: io::Error) -> io::Result<()> {
         match error.kind() {
             io::ErrorKind::Interrupted => Ok(()),

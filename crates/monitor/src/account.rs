@@ -75,8 +75,8 @@ impl Account {
         self.last_cpu = Some(cpu);
     }
 
-    /// The VP waits no longer, or is watched no longer: if it waits for its first CPU since a wake-up, that wait came to
-    /// no end.
+    /// The VP waits no longer, or is watched no longer: if it waits for its first CPU since a wake-up, that wait came
+    /// to no end.
     pub fn leave_open(&mut self, at: Nanos) {
         if let State::Woken(since) = self.state {
             let open = self.open.get_or_insert_default();

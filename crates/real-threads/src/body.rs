@@ -274,8 +274,8 @@ impl<'a> ThreadBody<'a> {
         }
     }
 
-    /// Ends the thread: records the job that it is not done with, the deadlines that it missed last and, unless the run itself is over, its leaving, and
-    /// hands its mutexes to their next waiters.
+    /// Ends the thread: records the job that it is not done with, the deadlines that it missed last and, unless the run
+    /// itself is over, its leaving, and hands its mutexes to their next waiters.
     fn end(&mut self, end: End) {
         if let End::Exit = end {
             self.end_job();

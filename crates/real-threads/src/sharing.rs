@@ -1,5 +1,5 @@
-//! The mutexes, conditions, semaphores, barriers and queues of real threads: [`hls_thread::Sync`] under a lock, and which threads
-//! have been woken when.
+//! The mutexes, conditions, semaphores, barriers and queues of real threads: [`hls_thread::Sync`] under a lock, and
+//! which threads have been woken when.
 //!
 //! The lock is held for as long as it takes to change a few words, and only where a thread takes a step that concerns
 //! others. A mutex of a program is not this lock: a thread that waits for one sleeps at its own bell until it has it.
@@ -38,7 +38,7 @@ struct State {
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     woken_at: Option<Nanos>,
-    /// When the thread's condition was signalled, after which it may have to wait for its mutex, or its semaphore posted.
+    /// When the thread's semaphore was posted, or its condition signalled; it may have to wait for its mutex after that.
     release: Option<Nanos>,
     /// The entry of a queue that it waited for.
     entry: Option<Entry>,

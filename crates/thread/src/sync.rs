@@ -1,4 +1,5 @@
-//! What threads share: mutexes, conditions, semaphores, barriers, queues. Waiters are served in the order in which they came.
+//! What threads share: mutexes, conditions, semaphores, barriers, queues. Waiters are served in the order in which they
+//! came.
 //!
 //! A mutex is handed to its first waiter when it is unlocked, so that no thread overtakes another. Knows threads by
 //! number only; returns which threads are to be woken, and leaves the waking to the engine.

@@ -319,8 +319,8 @@ impl Thread {
         if until <= now { Action::NextJob } else { Action::SleepUntil(until) }
     }
 
-    /// For how long the job has lasted that the thread is doing at `now`, when the thread ends or the run does; of tasks
-    /// that it serves the oldest job. `None`: it is doing none, or one that its program never ends.
+    /// For how long the job has lasted that the thread is doing at `now`, when the thread ends or the run does; of
+    /// tasks that it serves the oldest job. `None`: it is doing none, or one that its program never ends.
     pub fn open_job(&self, steps: &[Step], now: Nanos) -> Option<Nanos> {
         if let Some(serving) = self.serving() {
             return serving.open_job(now);

@@ -77,7 +77,9 @@ fn what_waits_at_the_end_is_in_the_report() {
     let text = "machine cpus=1\nfixed-priority \"F\" {
         thread \"hog\" priority=2 arrive=\"100ms\" { cpu-bound; }
         thread \"timer\" priority=1 { periodic run=\"2ms\" every=\"10ms\"; }
-        thread \"tasks\" priority=0 { tasks by=\"edf\" { task \"t\" run=\"1ms\" every=\"50ms\"; task \"u\" run=\"1ms\" every=\"1s\" } }
+        thread \"tasks\" priority=0 {
+            tasks by=\"edf\" { task \"t\" run=\"1ms\" every=\"50ms\"; task \"u\" run=\"1ms\" every=\"1s\" }
+        }
     }";
     fs::write(&path, text).unwrap();
     let args = ["run", path.to_str().unwrap(), "--for", "4s"];

@@ -26,8 +26,8 @@ fn a_mutex_is_handed_on() {
     assert_eq!(run.result.idle, ms(8));
 }
 
-/// Each post lets one wait end, also one that comes later: the reader has three jobs at once, and two of them begin when
-/// the job before is done.
+/// Each post lets one wait end, also one that comes later: the reader has three jobs at once, and two of them begin
+/// when the job before is done.
 #[test]
 fn a_semaphore_counts_posts() {
     let hierarchy = "machine cpus=2\nround-robin \"R\" { thread \"writer\"; thread \"reader\" }";
