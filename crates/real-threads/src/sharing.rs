@@ -38,7 +38,7 @@ struct State {
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     woken_at: Option<Nanos>,
-    /// When the thread's semaphore was posted, or its condition signalled; it may have to wait for its mutex after that.
+    /// When the thread's semaphore was posted, or its condition signalled; then it may have to wait for its mutex.
     release: Option<Nanos>,
     /// The entry of a queue that it waited for.
     entry: Option<Entry>,
