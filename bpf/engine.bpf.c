@@ -205,8 +205,7 @@ static __always_inline void follow_affinity(u32 v, const struct task_struct *p, 
 	if (cpus == t->cpus || !cpus)
 		return;
 	t->cpus = cpus;
-	hls_release(&domain->hls, v, now);
-	bind(&domain->hls, v, cpus);
+	release_and_bind(&domain->hls, v, cpus, now);
 }
 
 /*

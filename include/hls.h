@@ -17,8 +17,9 @@
  *	ESHUTDOWN  the run has ended, or is about to, and with it all that was asked of it: soon no hierarchy runs
  *	EIO     the server failed, or what answers is not such a server
  *
- * After an error nothing has changed, unless the connection was lost: EAGAIN, EPIPE, ECONNRESET. It is lost also where
- * the run ends before the reply has come. `hls ctl` gives the reasons in words. A thread in another PID namespace than
+ * After an error nothing has changed, unless the connection was lost: EAGAIN, EPIPE, ECONNRESET. EAGAIN says that no
+ * reply has come within HLS_PATIENCE seconds, as from a server that is stopped. The connection is lost also where the
+ * run ends before the reply has come. `hls ctl` gives the reasons in words. A thread in another PID namespace than
  * the server's has no number that the server knows, so it cannot ask for itself.
  */
 #ifndef HLS_CONTROL_H

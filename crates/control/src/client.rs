@@ -6,13 +6,16 @@
 //! # Ok::<(), hls_control::ClientError>(())
 //! ```
 //!
-//! Relies on the server for everything that is decided. A connection on which nothing is asked for a minute ends.
+//! Relies on the server for everything that is decided. A connection on which nothing is asked for a minute ends. An
+//! answer is waited for no longer than a minute, or ten where the kernel may have to verify an engine before; and no
+//! longer than some seconds where the server's process is stopped.
 
 use crate::descriptors::receive_some;
 use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
 use crate::pages::Pages;
 use crate::params::Texts;
+use crate::patience::{PATIENCE, PATIENCE_FOR_AN_ENGINE, Wait};
 use crate::policies::{LoadReport, PolicyStatus, UnloadReport};
 use crate::service::answer;
 use crate::socket::{self, DEFAULT_SOCKET};
@@ -24,11 +27,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// No reply is longer.
 const MAX_REPLY: usize = 256 << 20;
@@ -43,8 +47,9 @@ pub struct Client<'m> {
     exchange: Box<Exchange<'m>>,
 }
 
-/// Sends a message, its NUL included; the reply, without one, and the descriptors that came with it.
-type Exchange<'m> = dyn FnMut(&[u8]) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + 'm;
+/// Sends a message, its NUL included, and waits for so long at most; the reply, without one, and the descriptors that
+/// came with it.
+type Exchange<'m> = dyn FnMut(&[u8], Duration) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + 'm;
 
 /// What was granted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -122,7 +127,7 @@ impl From<io::Error> for ClientError {
 impl<'m> Client<'m> {
     /// Asks a manager in this process.
     pub fn of<E: RunningEngine>(manager: &'m Mutex<Manager<E>>, who: Peer) -> Client<'m> {
-        let exchange = move |message: &[u8]| {
+        let exchange = move |message: &[u8], _: Duration| {
             let answer = answer(manager, who, message.strip_suffix(&[0]).unwrap_or(message));
             let mut reply = answer.message.unwrap_or_default();
             reply.pop();
@@ -151,7 +156,8 @@ impl Client<'static> {
             io::Error::new(error.kind(), format!("{found}, expected `hls run --engine kernel` to be running"))
         })?;
         let mut received = Vec::new();
-        Ok(Client { exchange: Box::new(move |message| exchange(&stream, &mut received, message)) })
+        let exchange = move |message: &[u8], patience| exchange(&stream, &mut received, message, patience);
+        Ok(Client { exchange: Box::new(exchange) })
     }
 }
 
@@ -352,7 +358,11 @@ impl Client<'_> {
         parameters: Value,
     ) -> Result<(T, Vec<OwnedFd>), ClientError> {
         let call = json!({ "method": format!("{CONTROL}.{method}"), "parameters": parameters });
-        let (reply, descriptors) = (self.exchange)(&message(&call))?;
+        let patience = match method {
+            "Create" | "Load" | "Promote" | "Unload" => PATIENCE_FOR_AN_ENGINE,
+            _ => PATIENCE,
+        };
+        let (reply, descriptors) = (self.exchange)(&message(&call), patience)?;
         let reply: Reply = read(&reply)?;
         match reply.error {
             None => Ok((read(reply.parameters.to_string().as_bytes())?, descriptors)),
@@ -362,13 +372,18 @@ impl Client<'_> {
 }
 
 /// What comes behind the reply stays in `received`.
-fn exchange(
-    mut stream: &UnixStream,
+pub(crate) fn exchange(
+    stream: &UnixStream,
     received: &mut Vec<u8>,
     message: &[u8],
+    patience: Duration,
 ) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
     // A server that refuses the connection says why and closes it; then only the reply has the reason.
-    let sent = stream.write_all(message);
+    let wait = Wait::begin(stream, patience)?;
+    let sent = match wait.send(message) {
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(error),
+        sent => sent,
+    };
     let (mut descriptors, mut searched) = (Vec::new(), 0);
     loop {
         if let Some(end) = received[searched..].iter().position(|byte| *byte == 0) {
@@ -379,8 +394,11 @@ fn exchange(
         }
         searched = received.len();
         let length = match receive_some(stream, received, &mut descriptors) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            length => length?,
+            Ok(length) => length,
+            Err(error) => {
+                wait.after(error)?;
+                continue;
+            }
         };
         if length == 0 || searched > MAX_REPLY {
             sent?;

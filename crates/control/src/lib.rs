@@ -27,6 +27,7 @@ mod manager;
 mod operations;
 mod pages;
 mod params;
+mod patience;
 mod people;
 mod policies;
 mod server;

@@ -315,8 +315,10 @@ impl<E: RunningEngine> Manager<E> {
             let expected = format!("expected 1 to {MAX_NAME} bytes without control characters");
             return Err(Error::BadValue(format!("found the name {name:?}, {expected}")));
         }
-        if self.tree.find(name).is_ok() {
-            return Err(Error::InUse(format!("found a scheduler `{name}` already, expected a new name")));
+        if let Ok((_, it)) = self.tree.find(name) {
+            let whose = it.creator.map_or("of the file".to_owned(), |user| format!("of user {user}"));
+            let found = format!("found a scheduler `{name}` already, a `{}` {whose}", it.policy.name);
+            return Err(Error::InUse(format!("{found}, expected a new name")));
         }
         let own = self.tree.all().filter(|(_, scheduler)| scheduler.creator == Some(who.uid)).count();
         if !who.is_root() && own >= MAX_SCHEDULERS_OF_A_USER {

@@ -163,9 +163,11 @@ impl<E: RunningEngine> Manager<E> {
         let was_lost =
             |scheduler: &Scheduler| scheduler.lost.as_ref().is_some_and(|lost| lost.policy == name);
         let old = match self.find_loaded(&name) {
-            Ok(_) if !replace => {
+            Ok(at) if !replace => {
+                let from = self.loaded[at].source.path.display();
                 let expected = "expected another name, or that it is to be replaced";
-                return Err(Error::InUse(format!("found a policy `{name}` already, {expected}")));
+                let found = format!("found a policy `{name}` already, loaded from {from}");
+                return Err(Error::InUse(format!("{found}, {expected}")));
             }
             Err(error) if replace && !self.tree.all().any(|(_, it)| was_lost(it)) => return Err(error),
             found => found.ok(),

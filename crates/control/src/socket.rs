@@ -1,9 +1,11 @@
 //! Where a hierarchy listens: a socket for everybody, and beside it one for root alone, so that no crowd of users keeps
 //! root out.
 
+use crate::patience::PATIENCE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, accept_with, listen};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, listen, socket_with};
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
@@ -74,7 +76,21 @@ pub(crate) fn path_for_root(path: &Path) -> PathBuf {
 
 /// A connection to the hierarchy that listens there: by root's socket for whoever may use it.
 pub(crate) fn connect(path: &Path) -> io::Result<UnixStream> {
-    UnixStream::connect(path_for_root(path)).or_else(|_| UnixStream::connect(path))
+    connect_to(&path_for_root(path)).or_else(|_| connect_to(path))
+}
+
+/// `UnixStream::connect`, but for the time: where as many wait already as may, and nobody lets them in, it gives up.
+fn connect_to(path: &Path) -> io::Result<UnixStream> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
+    match rustix::net::connect(&socket, &SocketAddrUnix::new(path)?) {
+        Err(Errno::AGAIN) => {
+            let found =
+                format!("found no place among {WAITING} waiting clients within {} s", PATIENCE.as_secs());
+            Err(io::Error::new(ErrorKind::TimedOut, found))
+        }
+        connected => Ok(connected.map(|()| socket.into())?),
+    }
 }
 
 fn accept(door: &UnixListener) -> io::Result<Option<UnixStream>> {

@@ -39,6 +39,8 @@ pub(crate) struct LatencyReport {
     p99_ns: u64,
     p999_ns: u64,
     worst_ns: u64,
+    #[serde(default)]
+    worst_is_open: bool,
 }
 
 impl From<LatencyReport> for Percentiles {
@@ -50,6 +52,7 @@ impl From<LatencyReport> for Percentiles {
             p99: Nanos(report.p99_ns),
             p999: Nanos(report.p999_ns),
             worst: Nanos(report.worst_ns),
+            worst_is_open: report.worst_is_open,
         }
     }
 }

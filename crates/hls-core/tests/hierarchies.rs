@@ -2,7 +2,9 @@
 //! event. Each policy has tests in a file of its own, named like the policy.
 
 use crate::support::{ByHand, MS, policy_of};
-use hls_core::{Call, Calls, Core, CoreError, CoreScheduler, Op, Params, RecordKind, Unsound, limits};
+use hls_core::{
+    Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Op, Params, RecordKind, Unsound, limits,
+};
 use hls_scenario::{Machine, Trial};
 use hls_units::Nanos;
 
@@ -120,6 +122,45 @@ fn what_is_watched_is_told_as_it_stands() {
     assert_eq!(told, [(m.now, runs, RecordKind::Grant), (m.now, waits, RecordKind::Request)]);
     m.core.watch(runs, false).unwrap();
     assert!(m.core.take_records(|_| panic!("nothing changed")));
+}
+
+/// The records of a thread on one of two CPUs, of one that waits, and of one that sleeps, while each is bound to other
+/// CPUs, gets another parameter, and is moved.
+#[test]
+fn a_change_of_a_thread_is_no_sleep_and_no_wakeup() {
+    let mut m = Machine::new(2, None);
+    let fp = m.root("fixed-priority", &[]);
+    let [runs, waits, sleeps, other] = [3, 1, 2, 2].map(|priority| m.thread(fp, &[priority]));
+    let below = m.below(fp, &[4], "fixed-priority", &[]);
+    for vp in [runs, other, waits] {
+        m.wake(vp);
+        m.core.watch(vp, true).unwrap();
+    }
+    m.core.watch(sleeps, true).unwrap();
+    let told = |m: &mut Machine, vp: CoreVp| {
+        let mut kinds = Vec::new();
+        assert!(m.core.take_records(|record| kinds.extend((record.vp == vp).then_some(record.kind))));
+        // Grants what is to be granted, and drops the records of that.
+        m.settled();
+        kinds
+    };
+    told(&mut m, runs);
+    let on = m.core.vp(runs).unwrap().cpu;
+    for vp in [runs, waits, sleeps] {
+        let expected = if vp == runs { &[RecordKind::Revoke][..] } else { &[] };
+        m.core.set_affinity(vp, 1 << on, m.now).unwrap();
+        assert_eq!(told(&mut m, vp), expected, "{vp} is bound");
+        let priority = if vp == runs { 4 } else { 1 };
+        m.core.message(vp, 0, priority, m.now).unwrap();
+        assert_eq!(told(&mut m, vp), expected, "{vp} has a new priority");
+    }
+    m.core.move_to(runs, below, Params::from_slice(&[1]), m.now).unwrap();
+    assert_eq!(told(&mut m, runs), [RecordKind::Revoke]);
+    m.core.release(runs, m.now);
+    m.core.request(runs, m.now);
+    assert_eq!(told(&mut m, runs), [RecordKind::Release, RecordKind::Request]);
+    m.core.request(sleeps, m.now);
+    assert_eq!(told(&mut m, sleeps), [RecordKind::Request]);
 }
 
 #[test]

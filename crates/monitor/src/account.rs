@@ -3,6 +3,7 @@
 
 use crate::histogram::Histogram;
 use crate::promises::Place;
+use crate::result::Percentiles;
 use hls_units::Nanos;
 
 /// What a VP does, as far as its account goes.
@@ -43,6 +44,17 @@ pub struct Account {
     pub wake_latency: Histogram,
     /// The time from each job's release to its completion.
     pub response: Histogram,
+    /// What came to no end, where anything did.
+    pub open: Option<Box<Open>>,
+}
+
+/// What came to no end: the longest of each kind.
+#[derive(Clone, Debug, Default)]
+pub struct Open {
+    /// Waits from a wake-up without a grant.
+    pub wait: Nanos,
+    /// Jobs that were not done, from their releases.
+    pub job: Nanos,
 }
 
 impl Account {
@@ -63,6 +75,33 @@ impl Account {
         self.last_cpu = Some(cpu);
     }
 
+    /// The VP waits no longer, or is watched no longer: if it waits for its first CPU since a wake-up, that wait came
+    /// to no end.
+    pub fn leave_open(&mut self, at: Nanos) {
+        if let State::Woken(since) = self.state {
+            let open = self.open.get_or_insert_default();
+            open.wait = open.wait.max(at.saturating_sub(since));
+        }
+    }
+
+    /// The VP is not done with a job that was released so long ago, and will not be.
+    pub fn leave_job_open(&mut self, age: Nanos) {
+        let open = self.open.get_or_insert_default();
+        open.job = open.job.max(age);
+    }
+
+    /// The time from each wake-up to the grant that follows.
+    pub fn wake_latency(&self) -> Percentiles {
+        let open = self.open.as_ref().map_or(Nanos::ZERO, |open| open.wait);
+        self.wake_latency.percentiles().with_open(open)
+    }
+
+    /// The time from each job's release to its completion.
+    pub fn response(&self) -> Percentiles {
+        let open = self.open.as_ref().map_or(Nanos::ZERO, |open| open.job);
+        self.response.percentiles().with_open(open)
+    }
+
     /// Adds what another account has counted.
     pub fn include(&mut self, other: &Account) {
         self.activations = self.activations.saturating_add(other.activations);
@@ -71,6 +110,10 @@ impl Account {
         self.migrations = self.migrations.saturating_add(other.migrations);
         self.wake_latency.add_all(&other.wake_latency);
         self.response.add_all(&other.response);
+        if let Some(others) = &other.open {
+            let open = self.open.get_or_insert_default();
+            (open.wait, open.job) = (open.wait.max(others.wait), open.job.max(others.job));
+        }
     }
 
     /// Hands over all that [`Account::include`] adds; this account counts it no more.
@@ -107,6 +150,6 @@ mod tests {
 
     #[test]
     fn an_account_is_small() {
-        assert!(size_of::<Account>() <= 184, "{} bytes for each of 65,536 threads", size_of::<Account>());
+        assert!(size_of::<Account>() <= 192, "{} bytes for each of 65,536 threads", size_of::<Account>());
     }
 }

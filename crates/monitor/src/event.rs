@@ -108,6 +108,11 @@ pub enum What {
         /// Time since release.
         response: Nanos,
     },
+    /// The thread ends, or the run does, and the thread is not done with its job: `age` is the time since its release.
+    JobOpen {
+        /// Time since release.
+        age: Nanos,
+    },
     /// The thread missed `count` deadlines now.
     Miss {
         /// How many at once (a renderer may miss several frames in one gap).

@@ -143,7 +143,15 @@ impl Histogram {
         let buckets = self.sorted();
         let count = buckets.iter().map(|&(_, times)| u64::from(times)).sum();
         let at = |per_mille| self.at_rank_ceil(&buckets, rank_ceil(count, per_mille));
-        Percentiles { count, p50: at(500), p90: at(900), p99: at(990), p999: at(999), worst: self.worst }
+        Percentiles {
+            count,
+            p50: at(500),
+            p90: at(900),
+            p99: at(990),
+            p999: at(999),
+            worst: self.worst,
+            worst_is_open: false,
+        }
     }
 
     /// The time that `rank` samples (counted from 1) do not exceed, rounded up to the end of its bucket.

@@ -116,9 +116,11 @@ impl Observer {
                 account.stop(clock(&self.stolen, account.last_cpu, at), State::Ready);
             }
             What::Release | What::Leave => {
+                account.leave_open(at);
                 account.stop(clock(&self.stolen, account.last_cpu, at), State::Waiting);
             }
             What::JobDone { response } => account.response.add(response),
+            What::JobOpen { age } => account.leave_job_open(age),
             What::Miss { count } => account.misses = account.misses.saturating_add(count),
             What::Throttle
             | What::Hold { .. }
@@ -366,6 +368,7 @@ impl Observer {
         self.steal_offline(end);
         self.steal_so_far(end);
         for account in &mut self.accounts {
+            account.leave_open(end);
             account.stop(clock(&self.stolen, account.last_cpu, end), State::Waiting);
         }
         let threads = self.threads();
@@ -395,8 +398,8 @@ impl Observer {
             vp,
             ran,
             activations: account.activations.into(),
-            wake_latency: account.wake_latency.percentiles(),
-            response: account.response.percentiles(),
+            wake_latency: account.wake_latency(),
+            response: account.response(),
             misses: account.misses.into(),
             preemptions: account.revokes.into(),
             migrations: account.migrations.into(),
@@ -432,8 +435,8 @@ impl Observer {
             result.below = Below {
                 work: Nanos::ZERO,
                 activations: sum.activations.into(),
-                wake_latency: sum.wake_latency.percentiles(),
-                response: sum.response.percentiles(),
+                wake_latency: sum.wake_latency(),
+                response: sum.response(),
                 misses: sum.misses.into(),
                 preemptions: sum.revokes.into(),
                 migrations: sum.migrations.into(),

@@ -121,8 +121,19 @@ pub struct Percentiles {
     pub p99: Nanos,
     /// 999 in 1000.
     pub p999: Nanos,
-    /// The greatest sample, exact.
+    /// The greatest sample, exact; or `worst_is_open`.
     pub worst: Nanos,
+    /// Whether `worst` is of a wait or a job that was not over at the end, and so took at least that long. Nothing else
+    /// counts those: they are no samples.
+    pub worst_is_open: bool,
+}
+
+impl Percentiles {
+    /// With what was not over at the end, of which the longest had lasted for `open` by then; zero: all was over.
+    #[must_use]
+    pub fn with_open(self, open: Nanos) -> Percentiles {
+        if open > self.worst { Percentiles { worst: open, worst_is_open: true, ..self } } else { self }
+    }
 }
 
 /// What one thread got.
@@ -163,8 +174,10 @@ pub struct TaskResult {
     pub jobs: u64,
     /// Deadlines missed, those of jobs that are not done included.
     pub misses: u64,
-    /// The longest from the release of a job to its completion.
+    /// The longest from the release of a job to its completion; or `worst_is_open`.
     pub worst: Nanos,
+    /// Whether `worst` is of a job that was not done at the end, and so took at least that long.
+    pub worst_is_open: bool,
     /// By when every job was to be done, where that is known.
     pub bound: Option<ResponseBound>,
 }

@@ -339,6 +339,10 @@ fn misfits(hierarchy: &Hierarchy, workload: &Workload) -> Vec<PlanError> {
                 errors.push(PlanError::NoSuchCpu { task: task.name.clone(), cpu, cpus });
             }
         }
+        // rt-app keeps a task without threads, for `fork`: the hierarchy need not know it.
+        if task.instances == 0 && !threads.contains_key(task.name.as_str()) {
+            continue;
+        }
         let Some(thread) = threads.get(task.name.as_str()) else {
             let threads = hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
             errors.push(PlanError::NoSuchThread { task: task.name.clone(), threads });

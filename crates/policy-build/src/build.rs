@@ -294,13 +294,19 @@ fn check(policies: &[(u8, PolicyFile)]) -> Result<(), Error> {
     for (i, (number, file)) in policies.iter().enumerate() {
         let mut refuse = |what: String| problems.push(Diagnostic::error(file.path(), None, what));
         let others = &policies[..i];
-        if !NUMBERS.contains(number) || others.iter().any(|(other, _)| other == number) {
+        let holder = others.iter().find(|(other, _)| other == number).map(|(_, other)| other.path());
+        if !NUMBERS.contains(number) || holder.is_some() {
             let (first, last) = (NUMBERS.start(), NUMBERS.end());
-            refuse(format!("found the number {number}, expected one from {first} to {last} that is free"));
+            let taken = holder.map_or_else(String::new, |by| format!(", which {} has,", by.display()));
+            refuse(format!(
+                "found the number {number}{taken} expected one from {first} to {last} that is free"
+            ));
         }
         let name = file.identifier();
-        if sources::has_stem(name) || others.iter().any(|(_, other)| other.identifier() == name) {
-            refuse(format!("found the name `{}`, which is taken, expected another", file.name()));
+        let other = others.iter().find(|(_, other)| other.identifier() == name);
+        let by_other = other.map(|(_, other)| format!("the policy of {}", other.path().display()));
+        if let Some(by) = sources::taken_by(name).or(by_other) {
+            refuse(format!("found the name `{}`, which is taken by {by}, expected another", file.name()));
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(Error::Refused(problems)) }

@@ -27,11 +27,18 @@ pub fn contract() -> impl Iterator<Item = (&'static str, &'static str)> {
     .map(|path| (path, text(path)))
 }
 
-/// Whether one of the files has this name, up to its first dot.
-pub(crate) fn has_stem(stem: &str) -> bool {
-    SOURCES.iter().any(|(path, _)| {
+/// What of ours has this name, so that no policy can have it: one of the files, up to its first dot.
+pub(crate) fn taken_by(stem: &str) -> Option<String> {
+    let has_stem = |path: &&str| {
         let name = path.rsplit('/').next().unwrap_or(path);
         name.split('.').next() == Some(stem)
+    };
+    let mut paths = SOURCES.iter().map(|(path, _)| *path).filter(has_stem);
+    let first = paths.next()?;
+    let is_policy = |path: &str| path.starts_with("policies/") && path.ends_with(".c");
+    Some(match is_policy(first).then_some(first).or_else(|| paths.find(|path| is_policy(path))) {
+        Some(path) => format!("a built-in policy ({path})"),
+        None => format!("a file of hls itself ({first})"),
     })
 }
 

@@ -27,8 +27,8 @@ impl Template {
     pub fn new(name: &str) -> Result<Template, Error> {
         let stem = name.replace('-', "_");
         let path = PathBuf::from(format!("{stem}.c"));
-        if sources::has_stem(&stem) {
-            let what = format!("found the name {name:?}, which is taken, expected another");
+        if let Some(by) = sources::taken_by(&stem) {
+            let what = format!("found the name {name:?}, which is taken by {by}, expected another");
             return Err(Error::Refused(vec![Diagnostic::error(&path, None, what)]));
         }
         let forms: [fn(&str) -> String; 3] =

@@ -204,6 +204,7 @@ fn packed(what: What) -> (u64, u64) {
         What::JobRelease { deadline } => (2, deadline.0),
         What::JobDone { response } => (3, response.0),
         What::Miss { count } => (4, count.into()),
+        What::JobOpen { age } => (5, age.0),
         other => unreachable!("a thread does not record {other:?} of itself"),
     }
 }
@@ -214,6 +215,7 @@ fn unpacked(kind: u64, value: u64) -> What {
         1 => What::Leave,
         2 => What::JobRelease { deadline: Nanos(value) },
         3 => What::JobDone { response: Nanos(value) },
+        5 => What::JobOpen { age: Nanos(value) },
         _ => What::Miss { count: u32::try_from(value).unwrap_or(u32::MAX) },
     }
 }
@@ -231,6 +233,7 @@ mod tests {
             What::JobRelease { deadline: Nanos::MAX },
             What::JobDone { response: Nanos(7) },
             What::Miss { count: 3 },
+            What::JobOpen { age: Nanos(9) },
             What::Leave,
         ];
         (0..).zip(events).for_each(|(at, what)| threads.slot(1).write(Nanos(at), what));

@@ -150,6 +150,15 @@ impl<'a> ThreadBody<'a> {
             }
             Action::Signal(condition) => self.context.sharing.signal(condition, false, now),
             Action::Broadcast(condition) => self.context.sharing.signal(condition, true, now),
+            Action::Post(semaphore) => self.context.sharing.post(semaphore, now),
+            Action::AwaitPost(semaphore) => {
+                self.end_job();
+                let Some(release) = self.context.sharing.await_post(semaphore, self.number) else {
+                    return self.block();
+                };
+                self.thread.next_job = Job { release, deadline: Nanos::MAX };
+                self.begin_next_job();
+            }
             Action::Barrier(barrier) => {
                 if !self.context.sharing.arrive(barrier, self.number, now) {
                     self.end_job();
@@ -265,14 +274,17 @@ impl<'a> ThreadBody<'a> {
         }
     }
 
-    /// Ends the thread: records the deadlines that it missed last and, unless the run itself is over, its leaving, and
-    /// hands its mutexes to their next waiters.
+    /// Ends the thread: records the job that it is not done with, the deadlines that it missed last and, unless the run
+    /// itself is over, its leaving, and hands its mutexes to their next waiters.
     fn end(&mut self, end: End) {
         if let End::Exit = end {
             self.end_job();
         }
         let (now, run_ends_at) = (self.now(), self.context.area.end_at());
         let at = now.min(self.end_at());
+        if let Some(age) = self.thread.open_job(self.steps(), at) {
+            self.slot.write(at, What::JobOpen { age });
+        }
         let misses = self.thread.misses_at_end(self.steps(), at);
         self.miss(at, misses);
         let has_left = matches!(end, End::Exit) || self.group.leave.is_some_and(|leave| leave <= run_ends_at);

@@ -1,5 +1,5 @@
-//! The mutexes, conditions, barriers and queues of real threads: [`hls_thread::Sync`] under a lock, and which threads
-//! have been woken when.
+//! The mutexes, conditions, semaphores, barriers and queues of real threads: [`hls_thread::Sync`] under a lock, and
+//! which threads have been woken when.
 //!
 //! The lock is held for as long as it takes to change a few words, and only where a thread takes a step that concerns
 //! others. A mutex of a program is not this lock: a thread that waits for one sleeps at its own bell until it has it.
@@ -23,7 +23,7 @@ pub struct Woken {
     pub entry: Option<Entry>,
 }
 
-/// All mutexes, conditions, barriers and queues of a run.
+/// All mutexes, conditions, semaphores, barriers and queues of a run.
 pub struct Sharing<'a> {
     area: &'a Area,
     state: Mutex<State>,
@@ -38,7 +38,7 @@ struct State {
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     woken_at: Option<Nanos>,
-    /// When the thread's condition was signalled; it may have to wait for its mutex after that.
+    /// When the thread's semaphore was posted, or its condition signalled; then it may have to wait for its mutex.
     release: Option<Nanos>,
     /// The entry of a queue that it waited for.
     entry: Option<Entry>,
@@ -92,6 +92,22 @@ impl<'a> Sharing<'a> {
         }
         drop(state);
         self.wake(signalled.iter().filter(|waiter| waiter.has_mutex).map(|waiter| waiter.thread), now);
+    }
+
+    /// Posts a semaphore.
+    pub fn post(&self, semaphore: ResourceId, now: Nanos) {
+        let mut state = self.state();
+        let waiter = state.sync.post(semaphore, now);
+        if let Some(thread) = waiter {
+            state.threads[thread as usize].release = Some(now);
+        }
+        drop(state);
+        self.wake(waiter, now);
+    }
+
+    /// The thread takes a post of a semaphore, and is told when it happened; `None`: there is none, and it is to block.
+    pub fn await_post(&self, semaphore: ResourceId, thread: u32) -> Option<Nanos> {
+        self.state().sync.await_post(semaphore, thread)
     }
 
     /// The thread has come to a barrier; `false`: others are still missing there, and the thread is to block.

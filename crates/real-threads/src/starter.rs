@@ -162,9 +162,9 @@ impl ThreadProcess {
     }
 
     /// Delivers the events that the threads have recorded since the last call to `sink`: `Arrive`, `Leave`,
-    /// `JobRelease`, `JobDone` and `Miss`, in order of time, counted from the start of the run. An event that a thread
-    /// recorded late, because it lost the CPU meanwhile, gets the time of the event delivered before it. A ring holds
-    /// 2,048 events or, for more than 1,365 threads, fewer: call this several times a second.
+    /// `JobRelease`, `JobDone`, `JobOpen` and `Miss`, in order of time, counted from the start of the run. An event
+    /// that a thread recorded late, because it lost the CPU meanwhile, gets the time of the event delivered before it.
+    /// A ring holds 2,048 events or, for more than 1,365 threads, fewer: call this several times a second.
     pub fn events(&mut self, sink: &mut dyn FnMut(&Record)) {
         let mut records = Vec::new();
         for (number, &vp) in (0..).zip(&self.vps) {

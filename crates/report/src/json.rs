@@ -156,6 +156,9 @@ struct JsonTask<'a> {
     misses: u64,
     /// From the release of a job to its completion.
     worst_ns: u64,
+    /// Whether that job was not done at the end: it took at least so long.
+    #[serde(skip_serializing_if = "is_false")]
+    worst_is_open: bool,
     /// By when every job was to be done, where that is known.
     bound_ns: Option<u64>,
 }
@@ -169,6 +172,9 @@ struct JsonPercentiles {
     p99_ns: u64,
     p999_ns: u64,
     worst_ns: u64,
+    /// Whether `worst_ns` is of what was not over at the end: it took at least that long.
+    #[serde(skip_serializing_if = "is_false")]
+    worst_is_open: bool,
 }
 
 /// A promise to one VP.
@@ -301,8 +307,8 @@ fn scheduler<'a>(topology: &'a Topology, result: &SchedulerResult) -> JsonSchedu
 fn thread<'a>(topology: &'a Topology, result: &'a ThreadResult) -> JsonThread<'a> {
     let nanos = |bound: Option<ResponseBound>| bound.map(|bound| bound.bound.0);
     let task = |task: &'a TaskResult| {
-        let TaskResult { ref name, jobs, misses, worst, bound } = *task;
-        JsonTask { name, jobs, misses, worst_ns: worst.0, bound_ns: nanos(bound) }
+        let TaskResult { ref name, jobs, misses, worst, worst_is_open, bound } = *task;
+        JsonTask { name, jobs, misses, worst_ns: worst.0, worst_is_open, bound_ns: nanos(bound) }
     };
     JsonThread {
         name: topology.child_name(result.vp),
@@ -330,7 +336,14 @@ fn percentiles(found: &Percentiles) -> JsonPercentiles {
         p99_ns: found.p99.0,
         p999_ns: found.p999.0,
         worst_ns: found.worst.0,
+        worst_is_open: found.worst_is_open,
     }
+}
+
+/// For serde, which asks by reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_false(is_so: &bool) -> bool {
+    !is_so
 }
 
 fn guarantee<'a>(topology: &'a Topology, result: &'a GuaranteeResult) -> JsonGuarantee<'a> {

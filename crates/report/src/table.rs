@@ -111,7 +111,11 @@ fn write_tasks(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
             task.name.clone(),
             (*thread).to_owned(),
             short_count(task.jobs),
-            if task.jobs == 0 { "-".into() } else { time(task.worst) },
+            match task {
+                TaskResult { worst_is_open: true, .. } => at_least(time(task.worst)),
+                TaskResult { jobs: 0, .. } => "-".into(),
+                _ => time(task.worst),
+            },
             task.bound.map_or("-".into(), |bound| time_exact(bound.bound)),
             short_count(task.misses),
             match (late, task.bound) {
@@ -142,6 +146,7 @@ fn tasks_of<'r>(run: &'r RunResult, thread: &ThreadResult) -> Vec<(&'r str, Task
         jobs: thread.response.count,
         misses: thread.misses,
         worst: thread.response.worst,
+        worst_is_open: thread.response.worst_is_open,
         bound: Some(bound),
     };
     thread.bound.into_iter().map(only).chain(thread.tasks.iter().cloned()).map(|task| (of, task)).collect()
@@ -482,11 +487,14 @@ fn pick<T>(all: &[T], rank: impl Fn(&T) -> u8) -> Vec<&T> {
 
 /// Median, 99th percentile and worst; `-` where there was no sample.
 fn percentiles(found: &Percentiles) -> [String; 3] {
-    [found.p50, found.p99, found.worst].map(
-        |time| {
-            if found.count == 0 { "-".into() } else { time_rounded(time) }
-        },
-    )
+    let [p50, p99, worst] = [found.p50, found.p99, found.worst]
+        .map(|time| if found.count == 0 { "-".into() } else { time_rounded(time) });
+    [p50, p99, if found.worst_is_open { at_least(time_rounded(found.worst)) } else { worst }]
+}
+
+/// A time that something had lasted for when the run ended, and it did not.
+fn at_least(time: String) -> String {
+    format!("≥{time}")
 }
 
 /// A count in at most six columns, cut to thousands or millions: `99,999`, `123k`, `45M`.

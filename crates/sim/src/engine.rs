@@ -249,7 +249,7 @@ impl Simulation {
         (0..self.cpus.len()).for_each(|cpu| self.steal_so_far(cpu));
         for number in 0..self.threads.len() {
             if self.core_vps[number] != CoreVp::NONE {
-                self.count_misses_at_end(number);
+                self.record_what_is_open(number);
             }
         }
         self.records.drain(..).for_each(|record| sink(&record));
@@ -544,6 +544,8 @@ impl Simulation {
             | Action::Wait { .. }
             | Action::Signal(_)
             | Action::Broadcast(_)
+            | Action::Post(_)
+            | Action::AwaitPost(_)
             | Action::Barrier(_)
             | Action::Take(_)
             | Action::Put(_) => return self.share(thread, action),
@@ -552,10 +554,7 @@ impl Simulation {
                 self.built.core.yield_now(self.core_vps[thread as usize], self.now);
                 return false;
             }
-            Action::SetAffinity(cpus) => {
-                self.set_affinity(thread, cpus);
-                return false;
-            }
+            Action::SetAffinity(cpus) => return !self.set_affinity(thread, cpus),
             Action::Look => self.look(thread),
             Action::Act => return self.act_as_agent(thread),
             Action::Frame { missed } => {
@@ -600,6 +599,18 @@ impl Simulation {
             Action::Broadcast(condition) => {
                 let signalled = self.sync.broadcast(condition);
                 signalled.into_iter().for_each(|waiter| self.signalled(waiter));
+            }
+            Action::Post(semaphore) => {
+                let woken = self.sync.post(semaphore, self.now);
+                woken.into_iter().for_each(|other| self.wake_now(other));
+            }
+            Action::AwaitPost(semaphore) => {
+                self.end_job(thread);
+                let Some(release) = self.sync.await_post(semaphore, thread) else {
+                    self.block(thread);
+                    return false;
+                };
+                self.begin_job(thread, Job { release, deadline: Nanos::MAX });
             }
             Action::Barrier(barrier) => match self.sync.arrive(barrier, thread) {
                 Some(woken) => woken.into_iter().for_each(|other| self.wake_now(other)),
@@ -652,11 +663,17 @@ impl Simulation {
         self.wake(thread);
     }
 
-    fn set_affinity(&mut self, thread: u32, cpus: Option<Vec<u32>>) {
+    /// Binds a thread to CPUs, and returns whether that is another set of CPUs than before.
+    fn set_affinity(&mut self, thread: u32, cpus: Option<Vec<u32>>) -> bool {
         let mask = cpus.map_or(u64::MAX, |cpus| cpus.iter().fold(0, |mask, cpu| mask | 1 << cpu));
         let vp = self.core_vps[thread as usize];
+        let there_are = u64::MAX >> (64 - self.cpus.len());
+        if self.built.core.vp(vp).is_some_and(|vp| (vp.usable ^ mask) & there_are == 0) {
+            return false;
+        }
         self.scheduling_events += 1;
         self.built.core.set_affinity(vp, mask, self.now).expect("the plan has checked the CPUs");
+        true
     }
 
     fn carry_out_event(&mut self, event: Event) -> Result<(), Failure> {
@@ -708,19 +725,23 @@ impl Simulation {
             self.count_progress(cpu);
         }
         self.scheduling_events += 1;
-        self.count_misses_at_end(thread as usize);
+        self.record_what_is_open(thread as usize);
         self.built.core.detach(vp, self.now).expect("a thread that is there can be detached");
         self.record(self.vp(thread), 0, What::Leave);
         self.sync.forget(thread).into_iter().for_each(|other| self.wake(other));
     }
 
-    /// Records the deadlines that a thread has missed without being done with their jobs, when it leaves or the run
-    /// ends.
-    fn count_misses_at_end(&mut self, number: usize) {
+    /// Records the job that a thread is not done with, and the deadlines that it has missed without being done with
+    /// their jobs, when it leaves or the run ends.
+    fn record_what_is_open(&mut self, number: usize) {
         let steps = &self.plan.groups[self.threads[number].group as usize].program.steps;
         let thread = &mut self.threads[number];
-        let (misses, vp) = (thread.misses_at_end(steps, self.now), thread.vp);
+        let (open, vp) = (thread.open_job(steps, self.now), thread.vp);
+        let misses = thread.misses_at_end(steps, self.now);
         thread.job = Job::NONE;
+        if let Some(age) = open {
+            self.record(vp, 0, What::JobOpen { age });
+        }
         if misses > 0 {
             self.record(vp, 0, What::Miss { count: misses });
         }

@@ -86,13 +86,23 @@ impl TaskServer {
         self.tasks.iter().map(|served| served.result.clone()).collect()
     }
 
-    /// Adds, at the end of the thread, the deadlines that passed and that no finished job was counted for; returns how
-    /// many these are.
+    /// For how long the oldest job has lasted that is released and not done, if there is one.
+    pub fn open_job(&self, now: Nanos) -> Option<Nanos> {
+        let first = self.tasks.iter().map(|served| served.job.release).min();
+        first.and_then(|release| now.0.checked_sub(release.0)).map(Nanos)
+    }
+
+    /// Adds, at the end of the thread, the jobs that are not done, and the deadlines that passed and that no finished
+    /// job was counted for; returns how many these are.
     pub fn end(&mut self, set: &ServedTasks, now: Nanos) -> u64 {
         let late = |(served, task): (&mut TaskState, &ServedTask)| {
             let late = now.saturating_sub(served.job.deadline).0;
             let misses = late.div_ceil(task.every.0.max(1));
             served.result.misses += misses;
+            let open = now.saturating_sub(served.job.release);
+            if open > served.result.worst {
+                (served.result.worst, served.result.worst_is_open) = (open, true);
+            }
             (served.job, served.ready) = (Job::NONE, Nanos::MAX);
             misses
         };

@@ -1,15 +1,17 @@
-//! What threads share: mutexes, conditions, barriers, queues. Waiters are served in the order in which they came.
+//! What threads share: mutexes, conditions, semaphores, barriers, queues. Waiters are served in the order in which they
+//! came.
 //!
 //! A mutex is handed to its first waiter when it is unlocked, so that no thread overtakes another. Knows threads by
 //! number only; returns which threads are to be woken, and leaves the waking to the engine.
 
 use hls_monitor::result::QueueResult;
+use hls_units::Nanos;
 use hls_workload::program::{Entry, Queue, QueueId, Resource, ResourceId, ResourceKind};
 use std::collections::VecDeque;
 
 type ThreadId = u32;
 
-/// A mutex, a condition or a barrier.
+/// A mutex, a condition, a semaphore or a barrier.
 #[derive(Clone, Debug, Default)]
 struct Shared {
     /// Threads that a barrier takes; 0 for other kinds.
@@ -18,6 +20,8 @@ struct Shared {
     waiters: VecDeque<ThreadId>,
     /// For a condition: the mutex that each waiter takes again, in step with `waiters`.
     mutexes: VecDeque<ResourceId>,
+    /// For a semaphore: when each post happened that no thread has taken.
+    posts: VecDeque<Nanos>,
 }
 
 /// A thread whose wait for a condition has ended.
@@ -38,7 +42,7 @@ struct Waiting {
     result: QueueResult,
 }
 
-/// All mutexes, conditions, barriers and queues of a run.
+/// All mutexes, conditions, semaphores, barriers and queues of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Sync {
     shared: Vec<Shared>,
@@ -50,7 +54,7 @@ impl Sync {
     pub fn new(resources: &[Resource], queues: &[Queue]) -> Sync {
         let shared = |resource: &Resource| match resource.kind {
             ResourceKind::Barrier(threads) => Shared { barrier: threads, ..Shared::default() },
-            ResourceKind::Mutex | ResourceKind::Condition => Shared::default(),
+            ResourceKind::Mutex | ResourceKind::Condition | ResourceKind::Semaphore => Shared::default(),
         };
         let waiting = |queue: &Queue| Waiting {
             holds: queue.holds as usize,
@@ -141,6 +145,27 @@ impl Sync {
         (0..waiters).filter_map(|_| self.signal(condition)).collect()
     }
 
+    /// Posts a semaphore at `now`; returns the thread that awaited the post, and is to be woken.
+    pub fn post(&mut self, semaphore: ResourceId, now: Nanos) -> Option<ThreadId> {
+        let shared = self.at(semaphore);
+        let waiter = shared.waiters.pop_front();
+        if waiter.is_none() {
+            shared.posts.push_back(now);
+        }
+        waiter
+    }
+
+    /// The thread takes the first post of a semaphore, and is told when it happened; `None`: there is none, and the
+    /// thread waits for one.
+    pub fn await_post(&mut self, semaphore: ResourceId, thread: ThreadId) -> Option<Nanos> {
+        let shared = self.at(semaphore);
+        let post = shared.posts.pop_front();
+        if post.is_none() {
+            shared.waiters.push_back(thread);
+        }
+        post
+    }
+
     /// The thread has come to the barrier. `None`: it waits there; otherwise these threads, which waited, are to be
     /// woken, and the thread goes on.
     pub fn arrive(&mut self, barrier: ResourceId, thread: ThreadId) -> Option<Vec<ThreadId>> {
@@ -178,7 +203,6 @@ impl Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hls_units::Nanos;
 
     fn sync(kinds: &[ResourceKind]) -> Sync {
         let resource = |kind: &ResourceKind| Resource { name: String::new(), kind: *kind };
@@ -199,6 +223,17 @@ mod tests {
         assert_eq!(sync.queues(), [QueueResult { name: "q".into(), put: 4, dropped: 1, waiting: 0 }]);
         sync.forget(7);
         assert_eq!(sync.put(0, entry(9)), None, "nobody waits any more");
+    }
+
+    #[test]
+    fn a_semaphore_counts_what_is_posted_while_nobody_waits() {
+        let mut sync = sync(&[ResourceKind::Semaphore]);
+        assert_eq!([sync.await_post(0, 1), sync.await_post(0, 2)], [None; 2]);
+        let posted = [3, 4, 5, 6].map(|at| sync.post(0, Nanos(at)));
+        assert_eq!(posted, [Some(1), Some(2), None, None]);
+        assert_eq!([0; 3].map(|_| sync.await_post(0, 1)), [Some(Nanos(5)), Some(Nanos(6)), None]);
+        sync.forget(1);
+        assert_eq!(sync.post(0, Nanos(7)), None, "nobody waits any more");
     }
 
     #[test]

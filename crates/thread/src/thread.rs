@@ -7,7 +7,7 @@ use crate::serving::{NextWork, TaskServer};
 use hls_monitor::event::ObservedVp;
 use hls_monitor::result::TaskResult;
 use hls_units::Nanos;
-use hls_workload::program::{Entry, QueueId, ResourceId, ServedTasks, Span, Step};
+use hls_workload::program::{Entry, QueueId, ResourceId, ServedTasks, Span, Step, WhenLate};
 use oorandom::Rand32;
 
 /// What a step of the program asks of the engine.
@@ -38,6 +38,10 @@ pub enum Action {
     Signal(ResourceId),
     /// Wake all waiters of the condition.
     Broadcast(ResourceId),
+    /// Count a post of the semaphore, or wake the first thread that awaits one.
+    Post(ResourceId),
+    /// Take a post of the semaphore, or block until there is one; a new job begins.
+    AwaitPost(ResourceId),
     /// Block until enough threads have come to the barrier.
     Barrier(ResourceId),
     /// Take the first entry of the queue, or block until there is one.
@@ -205,14 +209,16 @@ impl Thread {
                     Action::SleepUntil(until)
                 }
                 Step::Stall(span) => Action::StallUntil(now + draw(&mut self.random, span)),
-                Step::AwaitTimer { timer, period, absolute, deadline, jitter } => {
-                    self.await_timer(now, timer, period, absolute, deadline, jitter)
+                Step::AwaitTimer { timer, period, when_late, deadline, jitter } => {
+                    self.await_timer(now, timer, period, when_late, deadline, jitter)
                 }
                 Step::Lock(mutex) => Action::Lock(mutex),
                 Step::Unlock(mutex) => Action::Unlock(mutex),
                 Step::Wait { condition, mutex } => Action::Wait { condition, mutex },
                 Step::Signal(condition) => Action::Signal(condition),
                 Step::Broadcast(condition) => Action::Broadcast(condition),
+                Step::Post(semaphore) => Action::Post(semaphore),
+                Step::AwaitPost(semaphore) => Action::AwaitPost(semaphore),
                 Step::Barrier(barrier) => Action::Barrier(barrier),
                 Step::Take(queue) => Action::Take(queue),
                 Step::Put(queue) => Action::Put(queue),
@@ -289,7 +295,7 @@ impl Thread {
         now: Nanos,
         timer: u32,
         period: Nanos,
-        absolute: bool,
+        when_late: WhenLate,
         deadline: Option<Nanos>,
         jitter: Span,
     ) -> Action {
@@ -299,13 +305,28 @@ impl Thread {
             rare.timers.len() - 1
         });
         let due = rare.timers[place].1;
-        let expiry = if absolute || due >= now { due } else { now };
+        let late = now.saturating_sub(due);
+        let expiry = match when_late {
+            WhenLate::Restart => due.max(now),
+            WhenLate::CatchUp => due,
+            WhenLate::Skip => due + Nanos(late.0.div_ceil(period.0.max(1)) * period.0),
+        };
         rare.timers[place].1 = expiry + period;
         rare.period = period;
         self.next_job =
             Job { release: expiry, deadline: deadline.map_or(Nanos::MAX, |deadline| expiry + deadline) };
         let until = expiry + draw(&mut self.random, jitter);
         if until <= now { Action::NextJob } else { Action::SleepUntil(until) }
+    }
+
+    /// For how long the job has lasted that the thread is doing at `now`, when the thread ends or the run does; of
+    /// tasks that it serves the oldest job. `None`: it is doing none, or one that its program never ends.
+    pub fn open_job(&self, steps: &[Step], now: Nanos) -> Option<Nanos> {
+        if let Some(serving) = self.serving() {
+            return serving.open_job(now);
+        }
+        let is_open = self.job != Job::NONE && self.compute != Compute::Forever && ends_jobs(steps);
+        is_open.then(|| now.saturating_sub(self.job.release))
     }
 
     /// How many deadlines had passed when the thread ended, or the run did, at `now`, that no finished job was counted
@@ -327,6 +348,23 @@ impl Thread {
             .unwrap_or(u32::MAX)
             .saturating_add(rare.missed_frames(now))
     }
+}
+
+/// Whether the steps end a job anywhere, be it by the end of the thread.
+fn ends_jobs(steps: &[Step]) -> bool {
+    let is_endless = |step: &Step| matches!(step, Step::Repeat { times: None, .. } | Step::RunForever);
+    let ends_job = |step: &Step| {
+        matches!(
+            step,
+            Step::Sleep(_)
+                | Step::AwaitTimer { .. }
+                | Step::Wait { .. }
+                | Step::AwaitPost(_)
+                | Step::Barrier(_)
+                | Step::Take(_)
+        )
+    };
+    steps.iter().any(ends_job) || !steps.iter().any(is_endless)
 }
 
 impl RareState {

@@ -41,17 +41,16 @@ pub enum Step {
     Stall(Span),
     /// Block until the next expiry of a periodic timer of this thread (rt-app `timer`). The first use arms it: the
     /// present instant is its first expiry, so that use does not block, but for the jitter. Each later expiry is
-    /// `period` after the one before. When the expiry has passed already: `absolute` timers catch up without
-    /// blocking, relative ones restart from the present instant, as rt-app's `mode` has it. The activation that
-    /// follows has the expiry as its release and, when `deadline` is given, the release plus `deadline` as its
+    /// `period` after the one before; `when_late` says what happens when the expiry has passed already. The activation
+    /// that follows has the expiry as its release and, when `deadline` is given, the release plus `deadline` as its
     /// deadline.
     AwaitTimer {
         /// Index into [`Workload::timers`].
         timer: u32,
         /// Distance of two expiries.
         period: Nanos,
-        /// Keep the grid of expiries when one was missed.
-        absolute: bool,
+        /// What follows when the expiry has passed already.
+        when_late: WhenLate,
         /// Relative deadline of the activation that the expiry releases.
         deadline: Option<Nanos>,
         /// Extra delay of the wake-up behind the expiry: release jitter.
@@ -72,6 +71,11 @@ pub enum Step {
     Signal(ResourceId),
     /// Wake all waiters of a condition.
     Broadcast(ResourceId),
+    /// Count a post of a semaphore, or wake the first thread that awaits one (rt-app `sem_post`).
+    Post(ResourceId),
+    /// Take a post of a semaphore; block while there is none (rt-app `sem_wait`). A job begins, whose release is the
+    /// instant of the post.
+    AwaitPost(ResourceId),
     /// Block until this many threads have arrived at the barrier (rt-app `barrier`).
     Barrier(ResourceId),
     /// Take the first entry of a queue; block while there is none. A job begins, whose release is that of the entry.
@@ -168,6 +172,17 @@ pub enum Agent {
     Object(String),
 }
 
+/// What a timer does that is used after its expiry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WhenLate {
+    /// It begins a new period now: rt-app's `relative`.
+    Restart,
+    /// It does not block, and keeps its grid of expiries: rt-app's `absolute`.
+    CatchUp,
+    /// It keeps its grid, and blocks until the next expiry there: rt-app's `yield` of a thread of SCHED_DEADLINE.
+    Skip,
+}
+
 /// Index into [`Workload::resources`].
 pub type ResourceId = u32;
 
@@ -210,6 +225,8 @@ pub enum ResourceKind {
     Condition,
     /// A barrier, for `Barrier`, and for how many threads it waits.
     Barrier(u32),
+    /// A semaphore, for `Post` and `AwaitPost`, of which nothing is posted at the start.
+    Semaphore,
 }
 
 /// A named thing that threads share.
@@ -273,7 +290,13 @@ impl Program {
         }
         let target = steps.len();
         let deadline = Some(deadline);
-        steps.push(Step::AwaitTimer { timer: 0, period: every, absolute: true, deadline, jitter });
+        steps.push(Step::AwaitTimer {
+            timer: 0,
+            period: every,
+            when_late: WhenLate::CatchUp,
+            deadline,
+            jitter,
+        });
         steps.push(Step::Run(run));
         steps.push(Step::Repeat { target, times: None, counter: 0 });
         Program { steps: steps.into(), counters: 1 }

@@ -1,7 +1,7 @@
 //! The rules of rt-app that are easy to get wrong, each with the case on its other side.
 
 use hls_units::Nanos;
-use hls_workload::program::{Program, ResourceKind, Span, Step, Workload};
+use hls_workload::program::{Program, ResourceKind, Span, Step, WhenLate, Workload};
 use hls_workload::{WorkloadError, read_rt_app};
 
 fn read(text: &str) -> Result<Workload, Vec<WorkloadError>> {
@@ -121,7 +121,7 @@ fn one_absolute_use_makes_a_shared_timer_absolute_and_a_unique_one_only_in_its_t
         let workload = read(&text).unwrap();
         assert_eq!(workload.timers, [format!("a/{name}"), format!("b/{name}")]);
         let mode = |task: usize| match workload.tasks[task].program.steps[0] {
-            Step::AwaitTimer { absolute, .. } => absolute,
+            Step::AwaitTimer { when_late, .. } => when_late == WhenLate::CatchUp,
             _ => panic!("not a timer"),
         };
         (mode(0), mode(1), workload.unsupported.len())

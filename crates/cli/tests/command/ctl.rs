@@ -25,7 +25,11 @@ fn every_request_is_answered() {
                 0,
                 "created `PS` below `RES`, which promises it RESBH 4ms 20ms\n",
             ),
-            (&["create", "round-robin", "PS", "--below", "RES"], 2, "hls: found a scheduler `PS` already"),
+            (
+                &["create", "round-robin", "PS", "--below", "RES"],
+                2,
+                "hls: found a scheduler `PS` already, a `proportional-share` of user 0",
+            ),
             (
                 &["move", &thread, "--to", "PS", "share=3"],
                 0,

@@ -45,12 +45,26 @@ fn a_policy_that_is_wrong_is_refused_by_its_line() {
     assert_refused(&["policy", "build", &path], &[&format!("{path}: error: cannot be read")]);
     fs::write(&path, "int x;").unwrap();
     assert_refused(&["policy", "build", &path], &["error: found no policy"]);
-    let [(_, text), _] = hls_policy_build::Template::new("turns").unwrap().files;
+    let [(_, text), _] = &hls_policy_build::Template::new("turns").unwrap().files;
     fs::write(&path, text.replace("return v;", "return w;")).unwrap();
     let line = text.lines().position(|line| line.contains("return v;")).unwrap() + 1;
     assert_refused(&["policy", "build", &path], &[&format!("{path}:{line}:"), "error: 'w' undeclared"]);
     assert_refused(&["policy", "build", &path, "--as", "Turns"], &["found the new name \"Turns\""]);
-    assert_refused(&["policy", "new", "round-robin"], &["found the name \"round-robin\", which is taken"]);
+    let taken = [
+        ("round-robin", "a built-in policy (policies/round_robin.c)"),
+        ("rescue", "a file of hls itself (bpf/rescue.h)"),
+    ];
+    for (name, by) in taken {
+        let what = format!("found the name {name:?}, which is taken by {by}, expected another");
+        assert_refused(&["policy", "new", name], &[&what]);
+    }
+    fs::create_dir(folder.path().join("other")).unwrap();
+    let other = folder.path().join("other/turns.c").display().to_string();
+    for file in [&path, &other] {
+        fs::write(file, text).unwrap();
+    }
+    let twice = format!("found the name `turns`, which is taken by the policy of {path}, expected another");
+    assert_refused(&["policy", "build", &path, &other], &[&twice]);
 }
 
 /// What no compiler reads is read all the same, wherever the policy is built, and refused with its line.

@@ -110,6 +110,65 @@ fn the_cpus_of_a_workload_are_known_to_the_check() {
     assert!(stdout.contains("RESBH 4ms 7ms") && !stdout.contains("NULL"), "{stdout}");
 }
 
+/// From 100 ms on the two threads of a lower priority starve, each for a job of its own.
+#[test]
+fn what_waits_at_the_end_is_in_the_report() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("starved.kdl");
+    let text = "machine cpus=1\nfixed-priority \"F\" {
+        thread \"hog\" priority=2 arrive=\"100ms\" { cpu-bound; }
+        thread \"timer\" priority=1 { periodic run=\"2ms\" every=\"10ms\"; }
+        thread \"tasks\" priority=0 {
+            tasks by=\"edf\" { task \"t\" run=\"1ms\" every=\"50ms\"; task \"u\" run=\"1ms\" every=\"1s\" }
+        }
+    }";
+    fs::write(&path, text).unwrap();
+    let args = ["run", path.to_str().unwrap(), "--for", "4s"];
+    let Outcome { stdout, stderr, .. } = hls(&args);
+    let row = |name: &str| {
+        let is_it = |line: &&str| line.split_whitespace().next() == Some(name);
+        stdout.lines().find(is_it).unwrap_or_else(|| panic!("{stdout}{stderr}")).to_owned()
+    };
+    assert_eq!(row("timer").matches("≥3.90s").count(), 2, "wake latency and response: {stdout}");
+    assert!(row("t").contains("≥3.90s") && row("u").contains("≥3.00s"), "{stdout}");
+    assert_eq!(row("tasks").matches("≥3.90s").count(), 2, "{stdout}");
+    assert!(!row("hog").contains('≥'), "it never ends a job: {stdout}");
+    let json: serde_json::Value =
+        serde_json::from_str(&hls(&[&args[..], &["--json"]].concat()).stdout).unwrap();
+    let latency = |name: &str| {
+        let threads = json["threads"].as_array().unwrap();
+        threads.iter().find(|thread| thread["name"] == name).unwrap()["wake_latency"].clone()
+    };
+    assert_eq!(
+        (&latency("timer")["worst_ns"], &latency("timer")["count"]),
+        (&3_900_000_000_u64.into(), &10.into())
+    );
+    assert_eq!(latency("timer")["worst_is_open"], true);
+    assert!(latency("hog")["worst_is_open"].is_null());
+}
+
+/// rt-app keeps a task without threads for `fork`: the hierarchy has no thread for it.
+#[test]
+fn a_task_without_threads_needs_no_thread_of_the_hierarchy() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    fs::write(path("f.kdl"), "machine cpus=1\nround-robin \"R\" { thread \"main\"; }").unwrap();
+    let run = |instances: u32| {
+        let json = format!(
+            r#"{{ "tasks" : {{ "forked" : {{ "instance" : {instances}, "run" : 5000 }},
+                "main" : {{ "run" : 1000, "sleep" : 3000 }} }}, "global" : {{ "duration" : 1 }} }}"#
+        );
+        fs::write(path("w.json"), json).unwrap();
+        hls(&["run", &path("f.kdl"), "--workload", &path("w.json")])
+    };
+    let Outcome { code, stdout, stderr } = run(0);
+    assert_eq!((code, &stderr[..]), (Some(0), ""));
+    assert!(stdout.contains("25.0%") && !stdout.contains("forked"), "{stdout}");
+    let Outcome { code, stderr, .. } = run(1);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("task `forked`: found no thread of that name"), "{stderr}");
+}
+
 #[test]
 fn json_stands_alone_on_standard_output() {
     for (file, code) in [(&figure_1()[..], 0), ("utilisation.kdl", 1), ("collision.kdl", 0)] {

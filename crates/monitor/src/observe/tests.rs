@@ -32,6 +32,50 @@ fn an_empty_run_is_idle() {
     assert_eq!((result.threads.len(), result.schedulers.len()), (2, 1));
 }
 
+/// Thread 3 waits for 5, then from 40 on; thread 4 gives up after 30, and its only job was released at 20.
+#[test]
+fn what_is_open_at_the_end_lasted_at_least_as_long() {
+    let result = observe(
+        vec![],
+        &[
+            (10, 3, 0, What::Request),
+            (15, 3, 0, What::Grant),
+            (20, 3, 0, What::Release),
+            (20, 4, 0, What::Request),
+            (40, 3, 0, What::Request),
+            (50, 4, 0, What::Release),
+            (100, 4, 0, What::JobOpen { age: Nanos(80) }),
+        ],
+    );
+    let latency = |thread: &ThreadResult| {
+        let found = thread.wake_latency;
+        (found.count, found.p99, found.worst, found.worst_is_open)
+    };
+    assert_eq!(latency(&result.threads[0]), (1, Nanos(5), Nanos(60), true));
+    assert_eq!(latency(&result.threads[1]), (0, Nanos(0), Nanos(30), true));
+    let [of_3, of_4] = [0, 1].map(|thread| result.threads[thread].response);
+    assert_eq!((of_3.worst, of_3.worst_is_open), (Nanos(0), false));
+    assert_eq!((of_4.count, of_4.worst, of_4.worst_is_open), (0, Nanos(80), true));
+    let below = &result.schedulers[0].below;
+    assert_eq!((below.wake_latency.worst, below.response.worst), (Nanos(60), Nanos(80)));
+}
+
+/// A wait that is open is not told where another one was longer.
+#[test]
+fn what_is_open_for_a_short_time_is_not_the_worst() {
+    let result = observe(
+        vec![],
+        &[
+            (10, 3, 0, What::Request),
+            (30, 3, 0, What::Grant),
+            (40, 3, 0, What::Release),
+            (90, 3, 0, What::Request),
+        ],
+    );
+    let found = result.threads[0].wake_latency;
+    assert_eq!((found.worst, found.worst_is_open), (Nanos(20), false));
+}
+
 #[test]
 fn counts_what_a_thread_lives_through() {
     let done = What::JobDone { response: Nanos(27) };

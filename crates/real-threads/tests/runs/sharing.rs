@@ -46,6 +46,23 @@ fn a_condition_wakes_its_waiter_whose_job_begins_then() {
 }
 
 #[test]
+fn a_semaphore_lets_as_many_jobs_begin_as_were_posted() {
+    let workload = rt_app(
+        r#"{ "tasks" : {
+            "a" : { "sleep" : 5000, "sem_post" : "s", "sem_post" : "s" },
+            "b" : { "sem_wait" : "s", "run" : 1000 }
+        } }"#,
+    );
+    let is_exact = |run: &Run| {
+        let (work, jobs) = (run.end("b").work, run.jobs("b"));
+        work >= ms(jobs - 2) && work <= ms(jobs + 1) + Nanos(SLACK.0 * jobs)
+    };
+    let run = exact(|| run_until(TWO, &workload, |seen| seen.jobs("b") >= 20), is_exact);
+    // Besides the posts there is the job that begins when the thread arrives, and ends when it waits.
+    assert!(run.jobs("b") <= 2 * run.periods(ms(5)) + 3, "{}", run.jobs("b"));
+}
+
+#[test]
 fn what_a_thread_puts_into_a_queue_another_one_deals_with() {
     let hierarchy = r#"round-robin "R" {
         thread "a" { periodic run="100us" every="10ms" to="q"; }

@@ -210,7 +210,9 @@ impl<W: Write> TraceWriter<W> {
                 let node = self.schedulers.get(&scheduler).copied();
                 self.instant_at(node, at, &format!("policy disabled: {violation}"))
             }
-            What::Arrive | What::JobDone { .. } | What::Offline | What::Online => Ok(()),
+            What::Arrive | What::JobDone { .. } | What::JobOpen { .. } | What::Offline | What::Online => {
+                Ok(())
+            }
         }
     }
 

@@ -189,6 +189,7 @@ impl Timeline {
             What::JobRelease { .. } | What::Miss { .. } => return self.mark(vp, what, at),
             What::Arrive
             | What::JobDone { .. }
+            | What::JobOpen { .. }
             | What::Stolen { .. }
             | What::Offline
             | What::Online

@@ -126,6 +126,7 @@ fn table_of_response_times_and_their_bounds() {
         name: name.into(),
         jobs: 40,
         misses: 0,
+        worst_is_open: false,
         worst,
         bound: bound.map(|bound| ResponseBound { bound: ms(bound), excused: us(100) }),
     };

@@ -18,6 +18,7 @@ fn any_what() -> impl Strategy<Value = What> {
         (time(), time()).prop_map(|(budget, deadline)| What::Replenish { budget, deadline }),
         time().prop_map(|deadline| What::JobRelease { deadline }),
         time().prop_map(|response| What::JobDone { response }),
+        time().prop_map(|age| What::JobOpen { age }),
         time().prop_map(|length| What::Stolen { length }),
     ]
 }

@@ -332,8 +332,11 @@ fn workload_only(plan: &Plan) -> Plan {
 /// The records of a workload's process that the kernel does not have: those of jobs. Which threads come and go, the
 /// engine knows.
 fn of_job(record: &Record) -> Option<Record> {
-    matches!(record.what, What::JobRelease { .. } | What::JobDone { .. } | What::Miss { .. })
-        .then_some(*record)
+    let is_of_job = matches!(
+        record.what,
+        What::JobRelease { .. } | What::JobDone { .. } | What::JobOpen { .. } | What::Miss { .. }
+    );
+    is_of_job.then_some(*record)
 }
 
 /// Checks all invariants of the core; whether that could be done. When one is broken the machine is given back, with a

@@ -75,7 +75,7 @@ impl Life {
             }
             What::Leave => state == State::Waiting,
             What::Arrive | What::Replenish { .. } | What::JobRelease { .. } => true,
-            What::JobDone { .. } | What::Miss { .. } | What::Stolen { .. } => true,
+            What::JobDone { .. } | What::JobOpen { .. } | What::Miss { .. } | What::Stolen { .. } => true,
             What::Offline | What::Online | What::PolicyDisabled { .. } => false,
         };
         let state = match what {

@@ -40,6 +40,20 @@ fn a_phase_moves_its_thread() {
     let expected = [(0, ms(0), ms(5)), (1, ms(5), ms(10)), (0, ms(10), ms(15)), (1, ms(15), ms(18))];
     assert_eq!(run.stints("t"), expected);
     assert_eq!((run.thread("t").ran, run.thread("t").migrations), (ms(18), 3));
+    assert_eq!(run.thread("t").activations, 1, "it never slept");
+}
+
+/// A phase that has the CPUs of the phase before takes no turn from its thread.
+#[test]
+fn the_same_cpus_again_change_nothing() {
+    let json = r#"{ "tasks" : {
+        "t" : { "cpus" : [ 0 ], "phases" : {
+            "one" : { "cpus" : [ 0 ], "run" : 1000 },
+            "two" : { "cpus" : [ 0 ], "run" : 1000 } } },
+        "u" : { "cpus" : [ 0 ], "run" : 1000 } } }"#;
+    let run = run_with("machine cpus=2\nround-robin \"R\" { thread \"t\"; thread \"u\" }", json, ms(40));
+    assert_eq!(run.stints("t"), on_cpu_0(&[(0, 10), (20, 30)]));
+    assert_eq!((run.thread("t").activations, run.thread("t").preemptions), (1, 2));
 }
 
 /// In a phase without `cpus` the thread may use those of its task again.

@@ -1,11 +1,12 @@
 //! Steps of a thread that concern no other thread: computing, sleeping, timers, yields, loops; and loops that take no
 //! time.
 
-use super::support::{carry_out, ms, on_cpu_0, paranoid, plan, run_with, workload};
+use super::support::{carry_out, ms, on_cpu_0, paranoid, plan, run_under, run_with, workload};
 use hls_monitor::event::What;
 use hls_sim::Failure;
 use hls_units::Nanos;
 use hls_workload::program::{Program, Span, Step, Task, Workload};
+use hls_workload::read_rt_app;
 
 const ONE: &str = r#"round-robin "R" { thread "t" }"#;
 
@@ -90,6 +91,24 @@ fn a_yield_ends_a_turn() {
     let run = run_with(r#"round-robin "R" { thread "a"; thread "b" }"#, json, ms(8));
     assert_eq!(run.stints("a"), on_cpu_0(&[(0, 1), (3, 4), (6, 7)]));
     assert_eq!(run.stints("b"), on_cpu_0(&[(1, 3), (4, 6), (7, 8)]));
+}
+
+/// Jobs of 1 ms, then one of 12, then of 1 again. A `yield` ends a job of SCHED_DEADLINE: the next one begins with the
+/// next period, which is none of those that the long job has used up.
+#[test]
+fn a_yield_ends_the_job_of_a_deadline_thread() {
+    let json = r#"{ "tasks" : { "t" : { "policy" : "SCHED_DEADLINE", "dl-runtime" : 2000, "dl-period" : 5000,
+        "dl-deadline" : 4000, "loop" : 1, "phases" : {
+            "short" : { "loop" : 2, "run" : 1000, "yield" : "" },
+            "long" : { "run" : 12000, "yield" : "" },
+            "last" : { "run" : 1000, "yield" : "", "run" : 1000 } } } } }"#;
+    // How the thread is scheduled is for the hierarchy, and so its policy and budget are named as left out.
+    let workload = read_rt_app("test.json", json.as_bytes()).unwrap();
+    assert_eq!(workload.unsupported.len(), 4);
+    let run = run_under(ONE, &workload, ms(40));
+    assert_eq!(run.stints("t"), on_cpu_0(&[(0, 1), (5, 6), (10, 22), (25, 26), (30, 31)]));
+    let thread = run.thread("t");
+    assert_eq!((thread.activations, thread.misses, thread.response.worst), (5, 1, ms(12)));
 }
 
 /// A thread that is alone goes on when it yields.

@@ -1,4 +1,4 @@
-//! Steps of a thread that concern other threads: mutexes, conditions, barriers, suspend and resume.
+//! Steps of a thread that concern other threads: mutexes, conditions, semaphores, barriers, suspend and resume.
 
 use super::support::{ms, on_cpu_0, run_with};
 use hls_monitor::event::What;
@@ -24,6 +24,21 @@ fn a_mutex_is_handed_on() {
     let run = run_with(hierarchy, json, ms(8));
     assert_eq!((run.thread("t-0").ran, run.thread("t-1").ran), (ms(4), ms(4)));
     assert_eq!(run.result.idle, ms(8));
+}
+
+/// Each post lets one wait end, also one that comes later: the reader has three jobs at once, and two of them begin
+/// when the job before is done.
+#[test]
+fn a_semaphore_counts_posts() {
+    let hierarchy = "machine cpus=2\nround-robin \"R\" { thread \"writer\"; thread \"reader\" }";
+    let json = r#"{ "tasks" : {
+        "writer" : { "loop" : 1, "run" : 1000, "sem_post" : "s", "sem_post" : "s", "run" : 1000, "sem_post" : "s" },
+        "reader" : { "sem_wait" : "s", "run" : 3000 } } }"#;
+    let run = run_with(hierarchy, json, ms(20));
+    let stints: Vec<_> = run.stints("reader").iter().map(|&(_, from, to)| (from, to)).collect();
+    assert_eq!(stints, [(ms(1), ms(10))]);
+    let responses = [3, 6, 8].map(|response| run.times("reader", What::JobDone { response: ms(response) }));
+    assert_eq!(responses, [[ms(4)], [ms(7)], [ms(10)]], "a job is released when it is posted");
 }
 
 const WAITERS: &str = r#"

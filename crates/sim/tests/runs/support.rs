@@ -75,7 +75,7 @@ pub fn carry_out(
 }
 
 /// Runs a hierarchy with a workload.
-fn run_under(hierarchy: &str, workload: &Workload, length: Nanos) -> Run {
+pub fn run_under(hierarchy: &str, workload: &Workload, length: Nanos) -> Run {
     let plan = plan(hierarchy, workload).unwrap_or_else(|errors| panic!("{errors:?}"));
     carry_out(plan, Vec::new(), length, paranoid(1)).unwrap_or_else(|failure| panic!("{failure}"))
 }

@@ -44,7 +44,7 @@ fn offsets_and_jitter_delay_the_first_job() {
     assert_eq!(requests, [ms(3), ms(13), ms(23)]);
     assert_eq!(
         task(&run, "a"),
-        TaskResult { name: "a".into(), jobs: 3, misses: 0, worst: ms(2), bound: None }
+        TaskResult { name: "a".into(), jobs: 3, misses: 0, worst: ms(2), worst_is_open: false, bound: None }
     );
 }
 
@@ -56,10 +56,11 @@ fn jobs_that_are_late_or_never_done_are_misses() {
     let run = alone(tasks, ms(100));
     assert_eq!(
         task(&run, "a"),
-        TaskResult { name: "a".into(), jobs: 10, misses: 0, worst: ms(8), bound: None }
+        TaskResult { name: "a".into(), jobs: 10, misses: 0, worst: ms(8), worst_is_open: false, bound: None }
     );
     // At the end the jobs due at 60 and 80 ms are late, too, and the job due at 100 ms is not.
-    let late = TaskResult { name: "b".into(), jobs: 2, misses: 4, worst: ms(60), bound: None };
+    let late =
+        TaskResult { name: "b".into(), jobs: 2, misses: 4, worst: ms(60), worst_is_open: false, bound: None };
     assert_eq!((task(&run, "b"), run.thread("t").misses), (late, 4));
 }
 

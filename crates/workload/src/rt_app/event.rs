@@ -3,11 +3,12 @@
 //! Relies on rt-app's rule that a key is an event when it begins with the event's name, so that `run`, `run0` and
 //! `run_long` are all `run`. Never takes an event out of its order; one that is not simulated is named and left out.
 
+use super::deadline::JobGrid;
 use super::fields::{integer, micros, object, refuse_repeated, setting, text, unknown};
 use super::reader::TaskReader;
 use super::shared::Kind;
 use crate::json::{Member, Node, Value};
-use crate::program::{ResourceId, Span, Step};
+use crate::program::{ResourceId, Span, Step, WhenLate};
 use hls_units::Nanos;
 
 /// The kinds of events.
@@ -23,6 +24,8 @@ pub(super) enum Event {
     Signal,
     Broadcast,
     Sync,
+    SemPost,
+    SemWait,
     Barrier,
     Suspend,
     Resume,
@@ -32,7 +35,7 @@ pub(super) enum Event {
 }
 
 /// Names with what they stand for; the first that a key begins with counts, so `runtime` comes before `run`.
-const EVENTS: [(&str, Event); 18] = [
+const EVENTS: [(&str, Event); 20] = [
     ("runtime", Event::Runtime),
     ("run", Event::Run),
     ("sleep", Event::Sleep),
@@ -43,6 +46,8 @@ const EVENTS: [(&str, Event); 18] = [
     ("signal", Event::Signal),
     ("broad", Event::Broadcast),
     ("sync", Event::Sync),
+    ("sem_post", Event::SemPost),
+    ("sem_wait", Event::SemWait),
     ("barrier", Event::Barrier),
     ("suspend", Event::Suspend),
     ("resume", Event::Resume),
@@ -81,13 +86,15 @@ impl TaskReader<'_> {
                 let (condition, wait) = self.wait(node)?;
                 vec![Step::Signal(condition), wait]
             }
+            Event::SemPost => vec![Step::Post(self.semaphore(node)?)],
+            Event::SemWait => vec![Step::AwaitPost(self.semaphore(node)?)],
             Event::Barrier => {
                 let name = self.name_of(node, Kind::Barrier, "the name of a barrier")?;
                 vec![Step::Barrier(self.shared.barrier(name, self.threads))]
             }
             Event::Suspend => self.suspend(node)?,
             Event::Resume => self.resume(node)?,
-            Event::Yield => vec![Step::Yield],
+            Event::Yield => vec![self.end_of_turn(*at)],
             Event::NotSimulated(reason) => {
                 self.not_simulated(*at, key, reason);
                 Vec::new()
@@ -118,6 +125,20 @@ impl TaskReader<'_> {
     fn condition(&mut self, node: &Node) -> Option<ResourceId> {
         let name = self.name_of(node, Kind::Condition, "the name of a condition")?;
         Some(self.shared.condition(name))
+    }
+
+    fn semaphore(&mut self, node: &Node) -> Option<ResourceId> {
+        let name = self.name_of(node, Kind::Semaphore, "the name of a semaphore")?;
+        Some(self.shared.semaphore(name))
+    }
+
+    /// `yield` lets others go first; for a thread of SCHED_DEADLINE it ends the job, and the next one comes with the
+    /// next period.
+    fn end_of_turn(&mut self, at: usize) -> Step {
+        let Some(JobGrid { period, deadline }) = self.jobs.grid() else { return Step::Yield };
+        let timer = self.shared.timer(self.name, self.threads, "unique, of yield", at, true);
+        let jitter = Span::exactly(Nanos::ZERO);
+        Step::AwaitTimer { timer, period, when_late: WhenLate::Skip, deadline: Some(deadline), jitter }
     }
 
     /// The condition and the step of `{"ref": condition, "mutex": mutex}`.
@@ -158,7 +179,7 @@ impl TaskReader<'_> {
         // The mode belongs to the timer and is known when all of its uses are.
         let deadline = Some(period);
         let jitter = Span::exactly(Nanos::ZERO);
-        Some(vec![Step::AwaitTimer { timer, period, absolute: false, deadline, jitter }])
+        Some(vec![Step::AwaitTimer { timer, period, when_late: WhenLate::Restart, deadline, jitter }])
     }
 
     fn is_absolute(&mut self, node: &Node) -> Option<bool> {

@@ -3,6 +3,7 @@
 //! Takes the duration from it. Passes over what cannot change a schedule (logs, calibration, memory locking) once it
 //! has the type that rt-app wants, and names the rest.
 
+use super::deadline::SCHED_DEADLINE;
 use super::fields::{boolean, integer, object, refuse_repeated, text, unknown};
 use crate::diagnostics::Diagnostics;
 use crate::json::{Member, Node, Value};
@@ -32,22 +33,33 @@ const HARMLESS: [(&str, &[Type]); 10] = [
 ];
 
 const POLICIES: [&str; 6] =
-    ["SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE", "SCHED_RR", "SCHED_FIFO", "SCHED_DEADLINE"];
+    ["SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE", "SCHED_RR", "SCHED_FIFO", SCHED_DEADLINE];
 
-/// Reads the object; returns how long the run takes.
-pub(super) fn read(node: &Node, diagnostics: &mut Diagnostics) -> Option<Nanos> {
-    let members = object(node, "an object for `global`", diagnostics)?;
+/// What the object says that counts.
+#[derive(Default)]
+pub(super) struct Global {
+    /// How long the run takes.
+    pub duration: Option<Nanos>,
+    /// Whether threads are of SCHED_DEADLINE for which the file says no other policy.
+    pub is_deadline: bool,
+}
+
+/// Reads the object.
+pub(super) fn read(node: &Node, diagnostics: &mut Diagnostics) -> Global {
+    let mut global = Global::default();
+    let Some(members) = object(node, "an object for `global`", diagnostics) else { return global };
     refuse_repeated(members, |_| true, diagnostics);
-    let mut duration = None;
     for member in members.iter().filter(|member| !matches!(member.node.value, Value::Null)) {
         match member.key.as_ref() {
             "duration" => {
                 let what = "a whole number of seconds for `duration`, or -1 for a run without end,";
                 let seconds = integer(&member.node, -1, what, diagnostics);
-                duration =
+                global.duration =
                     seconds.filter(|seconds| *seconds > 0).map(|seconds| Nanos::from_secs(seconds as u64));
             }
-            "default_policy" => default_policy(member, diagnostics),
+            "default_policy" => {
+                global.is_deadline = default_policy(member, diagnostics) == Some(SCHED_DEADLINE);
+            }
             "pi_enabled" => priority_inheritance(member, diagnostics),
             key => match HARMLESS.iter().find(|(name, _)| *name == key) {
                 Some((_, types)) => harmless(member, types, diagnostics),
@@ -55,22 +67,24 @@ pub(super) fn read(node: &Node, diagnostics: &mut Diagnostics) -> Option<Nanos> 
             },
         }
     }
-    duration
+    global
 }
 
-/// The default asks for nothing; any other policy is a wish.
-fn default_policy(member: &Member, diagnostics: &mut Diagnostics) {
+/// The default asks for nothing; any other policy is a wish. Returns the policy.
+fn default_policy<'n>(member: &'n Member, diagnostics: &mut Diagnostics) -> Option<&'n str> {
     let expected = format!("one of {} for `default_policy`", POLICIES.join(", "));
-    match text(&member.node, &expected, diagnostics) {
-        None | Some("SCHED_OTHER") => {}
-        Some(policy) if POLICIES.contains(&policy) => {
+    let policy = text(&member.node, &expected, diagnostics)?;
+    match policy {
+        "SCHED_OTHER" => {}
+        _ if POLICIES.contains(&policy) => {
             let sentence = format!(
                 "global: `default_policy` {policy} is not simulated: the hierarchy decides how threads are scheduled."
             );
             diagnostics.unsupported(member.at, sentence);
         }
-        Some(_) => diagnostics.error(member.node.at, member.node.describe(), expected),
+        _ => diagnostics.error(member.node.at, member.node.describe(), expected),
     }
+    Some(policy)
 }
 
 fn priority_inheritance(member: &Member, diagnostics: &mut Diagnostics) {

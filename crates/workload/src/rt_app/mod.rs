@@ -4,6 +4,7 @@
 //! do where the two differ. Never drops a wish in silence: what a simulator cannot do is named, with its place, in
 //! [`Workload::unsupported`], and what rt-app would refuse is an error. `docs/workloads.md` lists every key.
 
+mod deadline;
 mod event;
 mod fields;
 mod global;
@@ -15,6 +16,7 @@ mod task;
 use crate::diagnostics::{Diagnostics, Problem, WorkloadError};
 use crate::json::{self, Member, Node};
 use crate::program::Workload;
+use deadline::Jobs;
 use fields::{object, refuse_repeated, setting};
 use shared::Shared;
 
@@ -59,13 +61,13 @@ fn read_root(root: &Node, diagnostics: &mut Diagnostics) -> Workload {
             diagnostics.unsupported(*at, fields::unknown("", key));
         }
     }
-    let duration = setting(sections, "global").and_then(|node| global::read(node, diagnostics));
+    let global = setting(sections, "global").map(|node| global::read(node, diagnostics)).unwrap_or_default();
     let mut shared = Shared::default();
     if let Some(node) = setting(sections, "resources") {
         shared.declare(node, diagnostics);
     }
     let drafts = match setting(sections, "tasks") {
-        Some(node) => task::read_all(node, &mut shared, diagnostics),
+        Some(node) => task::read_all(node, Jobs::of_default(global.is_deadline), &mut shared, diagnostics),
         None => {
             diagnostics.error(root.at, "no `tasks`", "an object with a `tasks` object");
             Vec::new()
@@ -73,5 +75,5 @@ fn read_root(root: &Node, diagnostics: &mut Diagnostics) -> Workload {
     };
     let tasks = drafts.into_iter().map(|draft| draft.settle(&shared)).collect();
     let (resources, timers) = shared.finish(diagnostics);
-    Workload { tasks, resources, timers, duration, unsupported: Vec::new() }
+    Workload { tasks, resources, timers, duration: global.duration, unsupported: Vec::new() }
 }

@@ -78,7 +78,7 @@ fn takes_time(step: &Step) -> bool {
     match step {
         Step::Run(span) | Step::Sleep(span) | Step::Stall(span) => *span != Span::exactly(Nanos::ZERO),
         Step::RunUntilElapsed(length) => *length > Nanos::ZERO,
-        Step::AwaitTimer { .. } | Step::Wait { .. } | Step::Barrier(_) => true,
+        Step::AwaitTimer { .. } | Step::Wait { .. } | Step::AwaitPost(_) | Step::Barrier(_) => true,
         _ => false,
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The other files of this folder give it the methods that read: `event` one event, `phase` one phase, `task` a task.
 
+use super::deadline::Jobs;
 use super::shared::Shared;
 use crate::diagnostics::Diagnostics;
 use crate::json::quote;
@@ -15,6 +16,8 @@ pub(super) struct TaskReader<'r> {
     pub phase: Option<&'r str>,
     /// How many threads the task has.
     pub threads: u32,
+    /// How its jobs lie in time, as far as the task is read.
+    pub jobs: Jobs,
     /// The program so far.
     pub steps: Vec<Step>,
     pub shared: &'r mut Shared,

@@ -1,4 +1,4 @@
-//! What the tasks of a file share: mutexes, conditions, barriers and timers.
+//! What the tasks of a file share: mutexes, conditions, semaphores, barriers and timers.
 //!
 //! Relies on rt-app's rule that a resource comes to be where it is first used, and that resources of different kinds
 //! have names of their own: the mutex `a` and the condition `a` are two things. Never counts a barrier's threads or
@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) enum Kind {
     Mutex,
     Condition,
+    Semaphore,
     Barrier,
     Timer,
     /// Kinds that rt-app lets a file declare and never looks at.
@@ -95,6 +96,7 @@ impl Shared {
             let wanted = match kind {
                 Kind::Mutex => "a mutex",
                 Kind::Condition => "a condition",
+                Kind::Semaphore => "a semaphore",
                 Kind::Barrier => "a barrier",
                 Kind::Timer | Kind::Idle => "a timer",
             };
@@ -117,6 +119,11 @@ impl Shared {
     /// The condition of this name.
     pub fn condition(&mut self, name: &str) -> ResourceId {
         self.resource(Kind::Condition, name, ResourceKind::Condition)
+    }
+
+    /// The semaphore of this name.
+    pub fn semaphore(&mut self, name: &str) -> ResourceId {
+        self.resource(Kind::Semaphore, name, ResourceKind::Semaphore)
     }
 
     /// The condition of this name, which somebody waits for.

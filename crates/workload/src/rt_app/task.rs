@@ -3,6 +3,7 @@
 //! Relies on the names of the hierarchy to say how threads are scheduled: every setting of a Linux policy is named and
 //! left out. Never invents a thread: a task with an `instance` of 0 is kept, with no thread.
 
+use super::deadline::Jobs;
 use super::event::event_of;
 use super::fields::{count, micros, object, refuse_repeated, setting, unknown};
 use super::phase::{PHASE_COUNTER, PHASE_KEYS, Rounds, TASK_COUNTER};
@@ -10,7 +11,7 @@ use super::reader::TaskReader;
 use super::shared::Shared;
 use crate::diagnostics::Diagnostics;
 use crate::json::{Member, Node, Value};
-use crate::program::{Program, Step, Task};
+use crate::program::{Program, Step, Task, WhenLate};
 use std::collections::HashSet;
 
 /// The keys of a task that are neither events nor reported, besides those it shares with a phase.
@@ -43,8 +44,11 @@ impl Draft {
     /// The task, once all uses of its timers are known.
     pub fn settle(mut self, shared: &Shared) -> Task {
         for step in &mut self.steps {
-            if let Step::AwaitTimer { timer, absolute, .. } = step {
-                *absolute = shared.is_absolute(*timer);
+            if let Step::AwaitTimer { timer, when_late, .. } = step
+                && *when_late == WhenLate::Restart
+                && shared.is_absolute(*timer)
+            {
+                *when_late = WhenLate::CatchUp;
             }
         }
         let mut steps = arming(&self.steps);
@@ -74,7 +78,12 @@ fn arming(program: &[Step]) -> Vec<Step> {
 }
 
 /// Reads the `tasks` object.
-pub(super) fn read_all(node: &Node, shared: &mut Shared, diagnostics: &mut Diagnostics) -> Vec<Draft> {
+pub(super) fn read_all(
+    node: &Node,
+    default_jobs: Jobs,
+    shared: &mut Shared,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Draft> {
     let Some(members) = object(node, "an object with the tasks by their names", diagnostics) else {
         return Vec::new();
     };
@@ -82,14 +91,27 @@ pub(super) fn read_all(node: &Node, shared: &mut Shared, diagnostics: &mut Diagn
         diagnostics.error(node.at, "no task", "at least one task");
     }
     refuse_repeated(members, |_| true, diagnostics);
-    members.iter().filter_map(|member| read(member, shared, diagnostics)).collect()
+    members.iter().filter_map(|member| read(member, default_jobs, shared, diagnostics)).collect()
 }
 
-fn read(member: &Member, shared: &mut Shared, diagnostics: &mut Diagnostics) -> Option<Draft> {
+fn read(
+    member: &Member,
+    mut jobs: Jobs,
+    shared: &mut Shared,
+    diagnostics: &mut Diagnostics,
+) -> Option<Draft> {
     let members = object(&member.node, "an object that describes a task", diagnostics)?;
     refuse_repeated(members, |key| event_of(key).is_none(), diagnostics);
-    let mut reader =
-        TaskReader { name: &member.key, phase: None, threads: 1, steps: Vec::new(), shared, diagnostics };
+    jobs.follow(members);
+    let mut reader = TaskReader {
+        name: &member.key,
+        phase: None,
+        threads: 1,
+        jobs,
+        steps: Vec::new(),
+        shared,
+        diagnostics,
+    };
     let threads = setting(members, "instance")
         .and_then(|node| count(node, "a number of threads for `instance`", reader.diagnostics));
     reader.threads = threads.unwrap_or(1);
@@ -156,6 +178,7 @@ impl<'r> TaskReader<'r> {
             self.phase = Some(&phase.key);
             refuse_repeated(members, |key| event_of(key).is_none(), self.diagnostics);
             self.report_settings(members, &[], false);
+            self.jobs.follow(members);
             let own = setting(members, "cpus").and_then(|node| self.cpus(node));
             // A phase without CPUs of its own goes back to the task's.
             let cpus = moves.then(|| Step::SetAffinity(own.or_else(|| task_cpus.clone())));

@@ -15,10 +15,11 @@ answers
 hogs 1
 film=${hogs# }
 asks reserve "$film" "RESBH 10ms 33ms"
-# Or each step of this shell would take as long as it takes until all have had a turn.
-asks reserve $$ "RESBH 3ms 33ms"
+# Or each step of this shell, and of the herd's first thread, would take as long as it takes until all have had a turn.
+asks reserve $$ "RESBH 5ms 33ms"
 herd 14000 busy >/tmp/herd &
 herd=$!
+asks reserve "$herd" "RESBH 10ms 33ms"
 within 6000 grep -q ready /tmp/herd || fail "the herd is not ready"
 before=$(ran "$film")
 sleep 60

@@ -1,0 +1,122 @@
+//! How long a client waits for the other end of its connection.
+//!
+//! A request takes its time where many ask, or where the kernel verifies an engine first; so a client is patient. But
+//! it looks now and then whether the server's process has been stopped, as by SIGSTOP, since then no answer comes.
+//! Relies on the kernel for the number of that process. Never gives up on a server for being slow, before time is out.
+
+use rustix::net::sockopt::socket_peercred;
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// For most requests: users take turns, with pauses of up to a second between two.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// Where the kernel may have to verify an engine before the answer.
+pub(crate) const PATIENCE_FOR_AN_ENGINE: Duration = Duration::from_secs(600);
+/// How long nothing may come from the server before the client looks after it.
+const LOOK_AFTER: Duration = Duration::from_secs(3);
+
+/// A wait for an answer.
+pub(crate) struct Wait<'s> {
+    stream: &'s UnixStream,
+    patience: Duration,
+    begun: Instant,
+}
+
+impl Wait<'_> {
+    /// Begins to wait on a connection, for so long at most.
+    pub(crate) fn begin(stream: &UnixStream, patience: Duration) -> io::Result<Wait<'_>> {
+        let interval = Some(patience.min(LOOK_AFTER));
+        stream.set_read_timeout(interval)?;
+        stream.set_write_timeout(interval)?;
+        Ok(Wait { stream, patience, begun: Instant::now() })
+    }
+
+    /// What is to be done after an error of the connection: nothing, where it says only that some time has passed.
+    /// Where the wait is over, the connection is, too: what comes late is no answer to the next request.
+    pub(crate) fn after(&self, error: io::Error) -> io::Result<()> {
+        match error.kind() {
+            io::ErrorKind::Interrupted => Ok(()),
+            io::ErrorKind::WouldBlock => self.look().inspect_err(|_| {
+                // It is closed in the end in any case.
+                let _ = self.stream.shutdown(std::net::Shutdown::Both);
+            }),
+            _ => Err(error),
+        }
+    }
+
+    fn look(&self) -> io::Result<()> {
+        let server = socket_peercred(self.stream).ok().map(|server| server.pid.as_raw_nonzero().get());
+        let waited = self.begun.elapsed().as_secs_f64();
+        let given_up = |found: String| Err(io::Error::new(io::ErrorKind::TimedOut, found));
+        match server {
+            Some(pid) if is_stopped(pid) => given_up(format!(
+                "found no answer within {waited:.0} s: process {pid}, the server, is stopped; expected it to run"
+            )),
+            _ if self.begun.elapsed() >= self.patience => given_up(format!(
+                "found no answer within {waited:.0} s, expected one; what was asked for may still be done"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends all of a message.
+    pub(crate) fn send(&self, mut message: &[u8]) -> io::Result<()> {
+        let mut stream = self.stream;
+        while !message.is_empty() {
+            match stream.write(message) {
+                Ok(sent) => message = &message[sent..],
+                Err(error) => self.after(error)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a process is stopped, as far as that can be known.
+fn is_stopped(pid: i32) -> bool {
+    let status = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // Behind the name, which may have any characters.
+    let end = status.iter().rposition(|byte| *byte == b')').unwrap_or(0);
+    status[end..].starts_with(b") T")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::exchange;
+    use std::process::Command;
+
+    #[test]
+    fn who_never_answers_is_given_up() {
+        let (client, _server) = UnixStream::pair().unwrap();
+        let patience = Duration::from_millis(30);
+        let error = exchange(&client, &mut Vec::new(), b"?\0", patience).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(error.to_string().starts_with("found no answer within 0 s, expected one"), "{error}");
+        let next = exchange(&client, &mut Vec::new(), b"?\0", patience).unwrap_err();
+        assert_ne!(next.kind(), io::ErrorKind::TimedOut, "the connection is over");
+    }
+
+    #[test]
+    fn who_takes_nothing_in_is_given_up() {
+        let (client, _server) = UnixStream::pair().unwrap();
+        let error = exchange(&client, &mut Vec::new(), &vec![b' '; 4 << 20], Duration::from_millis(30));
+        assert_eq!(error.unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn a_process_that_is_stopped_is_told_from_one_that_runs() {
+        let mut process = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = process.id().cast_signed();
+        assert!(!is_stopped(pid));
+        let stopped = Command::new("kill").args(["-STOP", &pid.to_string()]).status().unwrap();
+        assert!(stopped.success());
+        while !is_stopped(pid) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        process.kill().unwrap();
+        process.wait().unwrap();
+        assert!(!is_stopped(pid), "it is gone");
+    }
+}
