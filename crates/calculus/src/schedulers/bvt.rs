@@ -256,7 +256,8 @@ impl<'c> All<'c> {
         All {
             claims,
             warps: claims.iter().map(|claim| &claim.warp).sum(),
-            granules: instance.shares().into_iter().flatten().sum::<Rational>() / whole(GRANULES_A_NANOSECOND),
+            granules: instance.shares().into_iter().flatten().sum::<Rational>()
+                / whole(GRANULES_A_NANOSECOND),
             gains: (*held == Guarantee::All).then_some(gains),
         }
     }
@@ -277,7 +278,8 @@ fn bounded(
     let weight = &own.weight;
     let siblings = whole(all.claims.len() as u64) - Rational::one();
     let credits = weight * &siblings * instance.param("stall-credit").unwrap_or_else(Rational::zero);
-    let turns = &all.granules + &credits + allowance * (Rational::one() + weight * (siblings - Rational::one()));
+    let turns =
+        &all.granules + &credits + allowance * (Rational::one() + weight * (siblings - Rational::one()));
     let returned = (Rational::one() - weight) * &own.warp;
     let borrowed = &all.warps - &own.warp;
     let base = &turns + &returned;
