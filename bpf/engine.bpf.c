@@ -205,7 +205,9 @@ static __always_inline void follow_affinity(u32 v, const struct task_struct *p, 
 	if (cpus == t->cpus || !cpus)
 		return;
 	t->cpus = cpus;
-	release_and_bind(&domain->hls, v, cpus, now);
+	begin_change(&domain->hls, v, now);
+	hls_release(&domain->hls, v, now);
+	bind(&domain->hls, v, cpus);
 }
 
 /*

@@ -185,7 +185,7 @@ struct hls_vp {
 	u32 nr_grants;
 	u32 nr_revokes; /* how often it lost its CPU while it wanted to go on */
 	u8 suspension;  /* enum hls_suspension */
-	u8 changing;    /* between release_for_change() and the next request: neither is recorded */
+	u8 changing;    /* between begin_change() and the next request: neither is recorded */
 	u8 unused[2];
 	u8 state; /* enum hls_state */
 	u8 flags;

@@ -568,20 +568,18 @@ HLS_ENTRY u64 hls_release(hls_t *h __arg_arena, u32 v, u64 now_ns)
 }
 
 /*
- * Releases the thread's VP v for a change of it, which the caller makes next. Returns whether the thread wants a CPU:
- * then the caller requests v again after the change. Such a thread wants a CPU all along, so that no record says that
- * it slept or woke up; only that it lost its CPU, if it had one.
+ * The caller changes the thread's VP v: releases it, and requests it again after the change if its thread wants a CPU.
+ * Such a thread wants a CPU all along, so that no record says that it slept or woke up; only that it lost its CPU, if
+ * it had one. A function of its own, and not a part of the release, for the stack of the callers.
  */
-static __always_inline bool release_for_change(hls_t *h, u32 v, u64 now_ns)
+HLS_GLOBAL_FUNC u32 begin_change(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
-	vp_t *vp = in_register(&h->vp[v]);
-	bool wants = wants_cpu(vp);
+	vp_t *vp = &h->vp[v];
 	h->now_ns = now_ns;
 	if (vp->state == HLS_RUNNING)
 		emit(h, vp, v, HLS_REC_REVOKE);
 	vp->changing = vp->state != HLS_WAITING && (vp->flags & HLS_WATCHED);
-	release_thread(h, v, now_ns, false);
-	return wants;
+	return 0;
 }
 
 /*

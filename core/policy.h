@@ -220,7 +220,7 @@ static __always_inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind,
 	h->nr_records++;
 }
 
-/* Records a change of a VP's state, unless the VP is to be as it was in a moment (release_for_change). */
+/* Records a change of a VP's state, unless the VP is to be as it was in a moment (begin_change). */
 HLS_GLOBAL_FUNC u32 hls_record_change(hls_t *h __arg_arena, u32 v, u32 kind, u64 a, u64 b)
 {
 	if (unlikely(h->vp[v].changing)) {

@@ -427,7 +427,9 @@ HLS_ENTRY s64 hls_move(hls_t *h __arg_arena, u32 v, u32 parent, const params_t *
 	s64 error = may_register(h, parent, params);
 	if (error)
 		return error;
-	bool wants = release_for_change(h, v, now_ns);
+	bool wants = wants_cpu(&h->vp[v]);
+	begin_change(h, v, now_ns);
+	release_thread(h, v, now_ns, false);
 	error = reregister(h, v, parent, params);
 	if (wants)
 		request_thread(h, v, now_ns, false);
@@ -447,7 +449,9 @@ HLS_ENTRY s64 hls_set_param(hls_t *h __arg_arena, u32 v, u32 param, u64 value, u
 	for (u32 i = 0; i < HLS_VP_PARAMS; i++)
 		h->new_params.value[i] = h->vp[v].param[i];
 	h->new_params.value[param & (HLS_VP_PARAMS - 1)] = value;
-	bool wants = release_for_change(h, v, now_ns);
+	bool wants = wants_cpu(&h->vp[v]);
+	begin_change(h, v, now_ns);
+	release_thread(h, v, now_ns, false);
 	s64 error = reregister(h, v, parent, &h->new_params);
 	if (wants)
 		request_thread(h, v, now_ns, false);
@@ -488,14 +492,6 @@ HLS_GLOBAL_FUNC u32 bind(hls_t *h __arg_arena, u32 v, u64 cpus)
 	return 0;
 }
 
-/* bind() of a VP in any state, which the caller requests again if its thread wants a CPU. */
-HLS_GLOBAL_FUNC u32 release_and_bind(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns)
-{
-	release_for_change(h, v, now_ns);
-	bind(h, v, cpus);
-	return 0;
-}
-
 /* Gives a thread's VP an affinity. */
 HLS_ENTRY s64 hls_set_affinity(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns)
 {
@@ -503,7 +499,9 @@ HLS_ENTRY s64 hls_set_affinity(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns
 		return -HLS_E_NOT_FOUND;
 	if (!(cpus & h->cpus))
 		return -HLS_E_PARAM;
-	bool wants = release_for_change(h, v, now_ns);
+	bool wants = wants_cpu(&h->vp[v]);
+	begin_change(h, v, now_ns);
+	release_thread(h, v, now_ns, false);
 	bind(h, v, cpus);
 	if (wants)
 		request_thread(h, v, now_ns, false);
