@@ -27,9 +27,8 @@ runs "14,000 threads compute"
 had=$(($(ran "$film") - before))
 echo "the reserved thread had $had ms of 18,180 in a minute"
 [ "$had" -ge 18170 ] || fail "the reserved thread had $had ms of 18,180"
-kill -9 "$herd"
-wait "$herd" 2>/dev/null
-end_hogs
 echo "<4>hls-vm: stops" >/dev/kmsg
 kill -INT "$hls"
 wait "$hls"
+is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) after the end"
+kill -9 "$herd" $hogs
