@@ -297,9 +297,9 @@ fn check(policies: &[(u8, PolicyFile)]) -> Result<(), Error> {
         let holder = others.iter().find(|(other, _)| other == number).map(|(_, other)| other.path());
         if !NUMBERS.contains(number) || holder.is_some() {
             let (first, last) = (NUMBERS.start(), NUMBERS.end());
-            let taken = holder.map_or_else(String::new, |by| format!(", which {} has,", by.display()));
+            let taken = holder.map_or_else(String::new, |by| format!(", which {} has", by.display()));
             refuse(format!(
-                "found the number {number}{taken} expected one from {first} to {last} that is free"
+                "found the number {number}{taken}, expected one from {first} to {last} that is free"
             ));
         }
         let name = file.identifier();

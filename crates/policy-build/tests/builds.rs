@@ -132,11 +132,14 @@ fn numbers_and_names_are_there_once() {
     let (one, other) = (template("one"), template("other"));
     let build = |policies: &[(u8, PolicyFile)]| refusal(Builder::default().build(Target::Native, policies));
     let found = build(&[(64, one.clone()), (64, other.clone()), (63, template("third"))]);
-    let told = "other.c: error: found the number 64, expected one from 64 to 255 that is free\n\
+    let told = "other.c: error: found the number 64, which one.c has, expected one from 64 to 255 that is free\n\
                 third.c: error: found the number 63, expected one from 64 to 255 that is free\n";
     assert_eq!(found, told);
     let found = build(&[(64, one.clone()), (65, other.renamed("one").expect("it is a name"))]);
-    assert_eq!(found, "other.c: error: found the name `one`, which is taken, expected another\n");
+    assert_eq!(
+        found,
+        "other.c: error: found the name `one`, which is taken by the policy of one.c, expected another\n"
+    );
     assert!(Builder::default().build(Target::Native, &[]).is_ok());
     assert_eq!(*NUMBERS.start(), limits::FIRST_LOADED);
 }
