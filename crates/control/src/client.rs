@@ -15,7 +15,7 @@ use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
 use crate::pages::Pages;
 use crate::params::Texts;
-use crate::patience::{PATIENCE, PATIENCE_FOR_AN_ENGINE, Wait};
+use crate::patience::{PATIENCE, Wait};
 use crate::policies::{LoadReport, PolicyStatus, UnloadReport};
 use crate::service::answer;
 use crate::socket::{self, DEFAULT_SOCKET};
@@ -47,9 +47,9 @@ pub struct Client<'m> {
     exchange: Box<Exchange<'m>>,
 }
 
-/// Sends a message, its NUL included, and waits for so long at most; the reply, without one, and the descriptors that
+/// Sends a message, its NUL included, and waits for the reply: that, without one, and the descriptors that
 /// came with it.
-type Exchange<'m> = dyn FnMut(&[u8], Duration) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + 'm;
+type Exchange<'m> = dyn FnMut(&[u8]) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + 'm;
 
 /// What was granted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -127,7 +127,7 @@ impl From<io::Error> for ClientError {
 impl<'m> Client<'m> {
     /// Asks a manager in this process.
     pub fn of<E: RunningEngine>(manager: &'m Mutex<Manager<E>>, who: Peer) -> Client<'m> {
-        let exchange = move |message: &[u8], _: Duration| {
+        let exchange = move |message: &[u8]| {
             let answer = answer(manager, who, message.strip_suffix(&[0]).unwrap_or(message));
             let mut reply = answer.message.unwrap_or_default();
             reply.pop();
@@ -156,7 +156,7 @@ impl Client<'static> {
             io::Error::new(error.kind(), format!("{found}, expected `hls run --engine kernel` to be running"))
         })?;
         let mut received = Vec::new();
-        let exchange = move |message: &[u8], patience| exchange(&stream, &mut received, message, patience);
+        let exchange = move |message: &[u8]| exchange(&stream, &mut received, message, PATIENCE);
         Ok(Client { exchange: Box::new(exchange) })
     }
 }
@@ -358,11 +358,7 @@ impl Client<'_> {
         parameters: Value,
     ) -> Result<(T, Vec<OwnedFd>), ClientError> {
         let call = json!({ "method": format!("{CONTROL}.{method}"), "parameters": parameters });
-        let patience = match method {
-            "Create" | "Load" | "Promote" | "Unload" => PATIENCE_FOR_AN_ENGINE,
-            _ => PATIENCE,
-        };
-        let (reply, descriptors) = (self.exchange)(&message(&call), patience)?;
+        let (reply, descriptors) = (self.exchange)(&message(&call))?;
         let reply: Reply = read(&reply)?;
         match reply.error {
             None => Ok((read(reply.parameters.to_string().as_bytes())?, descriptors)),

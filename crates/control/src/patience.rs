@@ -9,10 +9,9 @@ use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// For most requests: users take turns, with pauses of up to a second between two.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-/// Where the kernel may have to verify an engine before the answer.
-pub(crate) const PATIENCE_FOR_AN_ENGINE: Duration = Duration::from_secs(600);
+/// How long an answer is waited for. A user has a fiftieth of a CPU for its requests: after one that took a second, the
+/// next one waits for most of a minute. And the kernel may have to verify an engine first.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 /// How long nothing may come from the server before the client looks after it.
 const LOOK_AFTER: Duration = Duration::from_secs(3);
 
