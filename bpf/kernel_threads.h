@@ -16,7 +16,7 @@
 
 #include "cpus.h"
 
-/* A ns of a CPU costs kernel threads so many, and they may be ahead of the time by a burst when they begin. */
+/* Kernel threads pay this price for each nanosecond of a CPU, and may be a burst ahead of the time. */
 #define KERNEL_PRICE 2
 #define KERNEL_BURST_NS HLS_MS(10)
 /* Further ahead of the time they never are: what they have while nobody else wants the CPU is not held against them. */

@@ -170,7 +170,7 @@ HLS_GLOBAL_FUNC u32 list_starved(u64 now)
 	return 0;
 }
 
-/* The thread of v is to have its moment on this CPU, behind those of the same turn. Returns how many that are now. */
+/* Adds the thread of v to the turn on this CPU, behind the others. Returns how many threads the turn has now. */
 static __always_inline u32 share_turn(u32 cpu, u32 v)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
@@ -184,7 +184,7 @@ static __always_inline u32 share_turn(u32 cpu, u32 v)
 }
 
 /*
- * Chooses the threads of a turn, at most so many for each of these CPUs; returns the CPUs that have some. Threads that
+ * Chooses the threads of a turn: up to `most` for each of these CPUs. Returns the CPUs that got some. Threads that
  * starve no more leave the list, and those that can use none of the CPUs go to its end.
  */
 HLS_GLOBAL_FUNC u64 choose_starved(u64 cpus, u32 most, u64 now)
@@ -221,7 +221,7 @@ static __always_inline void begin_turn(u64 cpus)
 	}
 }
 
-/* Has starved threads rescued on all CPUs that rescue none yet; returns when to look again: in so many ns. */
+/* Gives starved threads a turn on each CPU that rescues none yet. Returns in how many ns to look again. */
 HLS_GLOBAL_FUNC u64 rescue_starved(void)
 {
 	u64 now = scx_bpf_now(), due = 0, online = domain->hls.cpus & ~domain->hls.offline;

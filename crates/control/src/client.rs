@@ -6,9 +6,8 @@
 //! # Ok::<(), hls_control::ClientError>(())
 //! ```
 //!
-//! Relies on the server for everything that is decided. A connection on which nothing is asked for a minute ends. An
-//! answer is waited for no longer than a minute, or ten where the kernel may have to verify an engine before; and no
-//! longer than some seconds where the server's process is stopped.
+//! Relies on the server for everything that is decided. A connection on which nothing is asked for a minute ends. A
+//! client waits for an answer for ten minutes at most, and for some seconds where the server's process is stopped.
 
 use crate::descriptors::receive_some;
 use crate::engine::RunningEngine;
@@ -47,8 +46,7 @@ pub struct Client<'m> {
     exchange: Box<Exchange<'m>>,
 }
 
-/// Sends a message, its NUL included, and waits for the reply: that, without one, and the descriptors that
-/// came with it.
+/// Sends a message, its NUL included; the reply, without one, and the descriptors that came with it.
 type Exchange<'m> = dyn FnMut(&[u8]) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + 'm;
 
 /// What was granted.

@@ -87,7 +87,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn who_never_answers_is_given_up() {
+    fn a_server_that_never_answers_is_given_up() {
         let (client, _server) = UnixStream::pair().unwrap();
         let patience = Duration::from_millis(30);
         let error = exchange(&client, &mut Vec::new(), b"?\0", patience).unwrap_err();
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_nothing_in_is_given_up() {
+    fn a_server_that_takes_nothing_in_is_given_up() {
         let (client, _server) = UnixStream::pair().unwrap();
         let error = exchange(&client, &mut Vec::new(), &vec![b' '; 4 << 20], Duration::from_millis(30));
         assert_eq!(error.unwrap_err().kind(), io::ErrorKind::TimedOut);

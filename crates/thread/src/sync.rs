@@ -67,11 +67,7 @@ impl Sync {
     /// The thread takes the first entry of the queue; `None`: there is none, and the thread waits for one.
     pub fn take(&mut self, queue: QueueId, thread: ThreadId) -> Option<Entry> {
         let queue = &mut self.queues[queue as usize];
-        let entry = queue.entries.pop_front();
-        if entry.is_none() {
-            queue.threads.push_back(thread);
-        }
-        entry
+        take_or_wait(&mut queue.entries, &mut queue.threads, thread)
     }
 
     /// Puts an entry into the queue; returns the thread that waited for it, and is to be woken. A full
@@ -159,11 +155,7 @@ impl Sync {
     /// thread waits for one.
     pub fn await_post(&mut self, semaphore: ResourceId, thread: ThreadId) -> Option<Nanos> {
         let shared = self.at(semaphore);
-        let post = shared.posts.pop_front();
-        if post.is_none() {
-            shared.waiters.push_back(thread);
-        }
-        post
+        take_or_wait(&mut shared.posts, &mut shared.waiters, thread)
     }
 
     /// The thread has come to the barrier. `None`: it waits there; otherwise these threads, which waited, are to be
@@ -198,6 +190,15 @@ impl Sync {
         }
         woken
     }
+}
+
+/// The thread takes the first of what is there; `None`: there is nothing, and the thread waits behind the others.
+fn take_or_wait<T>(there: &mut VecDeque<T>, waiters: &mut VecDeque<ThreadId>, thread: ThreadId) -> Option<T> {
+    let first = there.pop_front();
+    if first.is_none() {
+        waiters.push_back(thread);
+    }
+    first
 }
 
 #[cfg(test)]

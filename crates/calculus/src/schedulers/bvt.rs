@@ -241,8 +241,8 @@ struct All<'c> {
     warps: Rational,
     /// The sum of the shares in the finest part of virtual time, in nanoseconds.
     granules: Rational,
-    /// How much less is added for a child whose limits keep it within its part than for its warp; those first for whom
-    /// that is most for their weight. `None` where limits do not count.
+    /// The children whose limits keep them within their parts, each with the delta that this saves compared with its
+    /// warp. The children that save most for their weight come first. `None` where limits do not count.
     gains: Option<Vec<(usize, Rational)>>,
 }
 
@@ -311,9 +311,10 @@ fn bounded(
     Label::new(Guarantee::Psbe { share: share * weight, delta }, 1, rule, vec![premise], formula)
 }
 
-/// The least delta over all sets G of siblings that stay within their part, if it is less than that of the empty set.
-/// Who is better in G is a matter of how much less is added for its weight, so the best sets are those of the first in
-/// that order; once one of them makes the delta no less, none behind it does. `added`: the sum of the siblings' warps.
+/// The least delta over all sets G of siblings that stay within their parts, if it is less than that of the empty set.
+/// Siblings that save more for their weight are better in G. So the best sets take siblings in the order of
+/// [`All::gains`], and once a sibling makes the delta no less, none behind it does. `added`: the sum of the siblings'
+/// warps.
 fn least_by_limits(
     instance: &Instance,
     (base, mut added): (&Rational, Rational),
@@ -333,7 +334,7 @@ fn least_by_limits(
         }
         (least, is_less) = (delta, true);
     }
-    // Two steps for the bound by warps, whose numbers are long, and one for each sibling that was tried.
+    // The bound by warps counts as two steps, since its numbers are long, and each sibling that was tried as one.
     instance.work.take(2 + tried);
     is_less.then_some(least)
 }
