@@ -3,9 +3,12 @@
  * What a user without rights may do to the hierarchy that runs, as fast as possible, until it is killed; for tests.
  * `attacker rename`: renames itself. `attacker ask`: asks for the status. `attacker connect`: connects, and hangs up.
  * `attacker idle NUMBER`: has so many threads that sleep. `attacker fork`: forks, and waits for the child.
+ * `attacker move NUMBER FOLDER`: moves a process of so many threads that sleep to and fro between the cgroups `a` and
+ * `b` of that folder.
  */
 #define _GNU_SOURCE
 #include "program.h"
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +81,26 @@ static void idle(int number)
 	sleep_for_ever(NULL);
 }
 
+static int procs_of(const char *folder, const char *cgroup)
+{
+	char path[256];
+	snprintf(path, sizeof(path), "%s/%s/cgroup.procs", folder, cgroup);
+	int file = open(path, O_WRONLY);
+	must(file >= 0, path);
+	return file;
+}
+
+static void move_for_ever(int number, const char *folder)
+{
+	int to[2] = {procs_of(folder, "a"), procs_of(folder, "b")};
+	pid_t herd = fork();
+	must(herd >= 0, "fork");
+	if (!herd)
+		idle(number);
+	for (unsigned turn = 0;; turn++)
+		must(dprintf(to[turn & 1], "%d", herd) > 0, "cgroup.procs");
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -88,6 +111,8 @@ int main(int argc, char **argv)
 		fork_for_ever();
 	else if (!strcmp(what, "idle") && argc > 2)
 		idle(atoi(argv[2]));
+	else if (!strcmp(what, "move") && argc > 3)
+		move_for_ever(atoi(argv[2]), argv[3]);
 	else if (!strcmp(what, "connect"))
 		for (;;)
 			close(connected());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 19] = [
+const OWN: [&str; 21] = [
     "saboteur",
     "mover",
     "crowd",
@@ -29,6 +29,8 @@ const OWN: [&str; 19] = [
     "promoter",
     "upcall",
     "merger",
+    "creator",
+    "asker",
 ];
 
 /// Boots this flavour of the kernel once and runs the scripts in the guest, which has what they need, and `program`,

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// time after which a script of the gate has failed: it would not end any more.
 const GATE: &str = "KILLS='0 1 attached'\nCYCLES=1\nSTORM=2\nCHURN=20\nDEPTHS='1 8'\nGUARD=1800\n";
 const NIGHT: &str = "KILLS=\"$(seq 0 40) attached\"\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\n\
-    CHURN=120\nMIXED=60\nAGENTS=25\nDEPTHS='2 4'\n";
+    CHURN=120\nMIXED=60\nAGENTS=25\nFLOODS=600\nDEPTHS='2 4'\n";
 const STORM: &str = "CHURN=1800\nMIXED=600\nAGENTS=600\n";
 
 const CHURN: &str = "gate/two-cpus/9-churn.sh";
@@ -64,6 +64,7 @@ pub fn all() -> Vec<Lane> {
         lone("night_holds", "night/holds.sh", Machine { memory_mib: 6144, ..exact(2, 1) }, &herds()),
         lone("night_many_starve", "night/many-starve.sh", Machine { memory_mib: 6144, ..exact(1, 1) }, ""),
         lone("night_policies_in_exact_time", "night/at-once/policies.sh", exact(1, 1), ""),
+        lone("night_floods", "night/floods.sh", Machine { memory_mib: 2048, ..at_once(2) }, NIGHT),
         lone("night_churn_at_once", CHURN, at_once(4), NIGHT),
         lone("night_churn_with_tickets", CHURN, with_tickets(at_once(2)), "CHURN=30\n"),
         lone("night_errands_at_once", "night/long/errands.sh", at_once(4), NIGHT),

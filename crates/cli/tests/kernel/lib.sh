@@ -69,6 +69,11 @@ has_ended() { ! [ -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status" 2>/de
 # still TEXT: whether the kernel has as many BPF programs, maps and links as the text says.
 still() { [ "$(in_kernel)" = "$1" ]; }
 
+# Has those counts in `before`. The kernel frees what was given up a moment later: so when they change no more.
+count() {
+	while before=$(in_kernel) && sleep 2 && ! still "$before"; do :; done
+}
+
 # start FILE OPTION...: has the hierarchy schedule the machine, with all invariants checked, until `stop`.
 start() {
 	is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) before the start"

@@ -10,7 +10,7 @@ refuses() {
 	reason=$1
 	shift
 	"$@" >/tmp/granted 2>/tmp/said2 && fail "$*: was done"
-	grep -q "$reason" /tmp/said2 || fail "$*: does not say '$reason'"
+	grep -q "$reason" /tmp/said2 || fail "$*: does not say '$reason', but: $(cat /tmp/said2)"
 }
 
 # anew FILE: copies the policy's file to a new place, `copy`, so that hls has an engine verified for it even though the
@@ -28,12 +28,9 @@ nobody_prepares() { ! preparing >/dev/null; }
 # has_loaded PID: prints how many BPF programs the process has loaded so far.
 has_loaded() { grep -ls '^prog_id' "/proc/$1/fdinfo/"* | wc -l; }
 
-# has_left COUNTS: whether the kernel has as many BPF programs, maps and links, of all processes, as these counts say.
-# It frees them a moment after they were given up. The engine that was given up last is kept until another one is given
-# up, so give_up_one gives one up, and then has the counts in `before`.
-has_left() { [ "$(in_kernel)" = "$1" ]; }
-give_up_one() { does hls load "$1" && does hls unload "$(basename "$1" .c | tr _ -)" && sleep 2 && before=$(in_kernel); }
-nothing_is_left() { within 200 has_left "$1" || fail "$2: there were $1, there are $(in_kernel)"; }
+# The engine that was given up last is kept until another one is given up, so give_up_one gives one up before it counts.
+give_up_one() { does hls load "$1" && does hls unload "$(basename "$1" .c | tr _ -)" && count; }
+nothing_is_left() { within 200 still "$1" || fail "$2: there were $1, there are $(in_kernel)"; }
 
 # from_here: has_said looks only at what hls run says from now on.
 from_here() { lines=$(wc -l </tmp/said); }

@@ -2,8 +2,8 @@
 /*
  * Leaves a child in its queue when the child is withdrawn.
  *
- * Noticed: its grant hook chose a VP that is not a ready child | chose nobody while a ready child could use the CPU
- * In the kernel: its grant hook chose a VP that is not a ready child, or a hook of it throttled
+ * Noticed: chose a VP that is not a ready child | chose nobody while a ready child could use the CPU
+ * In the kernel: chose a VP that is not a ready child | chose nobody while a ready child could | a hook of it throttled
  */
 #include "../core/policy.h"
 

@@ -11,7 +11,7 @@ refuses() {
 	hls ctl "$@" >/dev/null 2>/tmp/said2
 	status=$?
 	[ "$status" = "$code" ] || fail "hls ctl $*: exited with $status, expected $code"
-	grep -q "$reason" /tmp/said2 || fail "hls ctl $*: does not say '$reason'"
+	grep -q "$reason" /tmp/said2 || fail "hls ctl $*: does not say '$reason', but: $(cat /tmp/said2)"
 	places >/tmp/after
 	cmp -s /tmp/before /tmp/after || fail "hls ctl $*: was refused, and changed: $(diff /tmp/before /tmp/after)"
 }

@@ -25,7 +25,7 @@ refuses() {
 	reason=$1
 	shift
 	hls ctl "$@" >/dev/null 2>/tmp/said2 && fail "hls ctl $*: was granted"
-	grep -q "$reason" /tmp/said2 || fail "hls ctl $*: does not say '$reason'"
+	grep -q "$reason" /tmp/said2 || fail "hls ctl $*: does not say '$reason', but: $(cat /tmp/said2)"
 }
 
 as_nobody true

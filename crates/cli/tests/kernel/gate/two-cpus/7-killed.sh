@@ -32,7 +32,8 @@ killed() {
 }
 
 as_nobody true
-before=$(in_kernel) pinned=$(find /sys/fs/bpf)
+count
+pinned=$(find /sys/fs/bpf)
 hogs 1
 hogs=${hogs# }
 for instant in $(seq 0 $((INSTANTS - 1))); do killed "$instant"; done

@@ -14,7 +14,7 @@ start /usr/kernel/agents.kdl --slack 100ms
 answers
 named_hogs neighbour
 neighbour=$hogs
-before=$(in_kernel)
+count
 one="width 1 priority 1" two="width 2 share 1"
 for scheduler in "A ONE $one" "B ONE $one" "C TWO $two" "D TWO $two"; do
 	storm $scheduler &

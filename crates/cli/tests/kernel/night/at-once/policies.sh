@@ -58,7 +58,7 @@ if [ "$(nproc)" -gt 1 ]; then
 fi
 
 # The process that has an engine verified is killed.
-before=$(in_kernel)
+count
 anew $asked
 hls load "$copy" >/tmp/granted 2>/tmp/said2 &
 load=$!
