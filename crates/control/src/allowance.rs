@@ -1,11 +1,10 @@
 //! What the requests of users who are not root may cost. To answer takes CPU time from the threads of the hierarchy,
 //! and anybody may ask, as often as he likes.
 //!
-//! Each user has a fiftieth of a CPU: there is one request at a time, and behind it comes a pause in proportion to the
-//! CPU time that this process used during it. Whatever else the process did then counts, too, against the user. A user
-//! who has asked for nothing for a while has saved a second of CPU time, so that what follows a long request, such as a
-//! promotion, need not wait. Users take turns, so that nobody waits for all that another one has asked; after each
-//! request all wait, but not for long. Root does not wait.
+//! Each user has a fiftieth of a CPU: there is one request at a time, and between two of the same user is a pause in
+//! proportion to the CPU time that this process used during the first. Whatever else the process did then counts, too,
+//! against the user. Users take turns, so that nobody waits for all that another one has asked; after a request the
+//! others wait as well, but not for long. Root does not wait.
 
 use hls_plan::Turns;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -15,10 +14,8 @@ use std::time::{Duration, Instant};
 
 /// A pause is so many times as long as the CPU time that was used before.
 const PAUSE: u32 = 49;
-/// Pauses of a user that are saved up: what is asked for in a second of CPU time.
-const SAVED: Duration = Duration::from_secs(PAUSE as u64);
-/// No user waits longer for the next turn whose own pauses are saved up, or over.
-const LONGEST_FOR_ALL: Duration = Duration::from_secs(1);
+/// No other user waits longer for the next turn.
+const LONGEST_FOR_OTHERS: Duration = Duration::from_secs(1);
 
 /// Turns of users.
 pub struct Allowance {
@@ -35,8 +32,8 @@ struct State {
     requests: u64,
     /// When the next turn may begin.
     next_at: Instant,
-    /// When a user's pauses are over, where that is still to come. They may be so far ahead of the time as is saved.
-    pauses_of: HashMap<u32, Instant>,
+    /// When the next turn of a user may begin, where that is later.
+    next_of: HashMap<u32, Instant>,
     has_stopped: bool,
 }
 
@@ -55,7 +52,7 @@ impl Allowance {
             current: None,
             requests: 0,
             next_at: Instant::now(),
-            pauses_of: HashMap::new(),
+            next_of: HashMap::new(),
             has_stopped: false,
         };
         Allowance { state: Mutex::new(state), changed: Condvar::new() }
@@ -100,8 +97,7 @@ impl Allowance {
 impl State {
     /// When the next turn of this user may begin.
     fn from(&self, user: u32) -> Instant {
-        let of_user = self.pauses_of.get(&user).and_then(|over| over.checked_sub(SAVED));
-        of_user.map_or(self.next_at, |of_user| self.next_at.max(of_user))
+        self.next_of.get(&user).map_or(self.next_at, |of_user| self.next_at.max(*of_user))
     }
 
     /// Calls the next request, if it is time for one; whether it did.
@@ -109,19 +105,17 @@ impl State {
         if self.current.is_some() || now < self.next_at {
             return false;
         }
-        self.pauses_of.retain(|_, over| *over > now);
-        let State { waiting, pauses_of, .. } = self;
-        let may_ask = |user| pauses_of.get(&user).is_none_or(|over| *over <= now + SAVED);
-        self.current = waiting.take_of(may_ask).map(|(_, request)| request);
+        self.next_of.retain(|_, from| *from > now);
+        let State { waiting, next_of, .. } = self;
+        self.current = waiting.take_of(|user| !next_of.contains_key(&user)).map(|(_, request)| request);
         self.current.is_some()
     }
 
     /// A request of this user has ended that used so much.
     fn end(&mut self, user: u32, used: Duration, now: Instant) {
         let pause = pause_after(used);
-        let over = self.pauses_of.entry(user).or_insert(now);
-        *over = now.max(*over) + pause;
-        self.next_at = now + pause.min(LONGEST_FOR_ALL);
+        self.next_of.insert(user, now + pause);
+        self.next_at = now + pause.min(LONGEST_FOR_OTHERS);
         self.current = None;
     }
 }
@@ -135,7 +129,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// How long a user's pause is after a request that took so much CPU time.
+/// How long a user waits after a request that took so much CPU time.
 pub fn pause_after(used: Duration) -> Duration {
     used.saturating_mul(PAUSE)
 }
@@ -168,36 +162,15 @@ mod tests {
         let now = Instant::now();
         state.end(1, 2 * MS, now);
         assert_eq!((state.from(1), state.from(2)), (now + 98 * MS, now + 98 * MS));
-        state.end(1, 3998 * MS, now);
-        let over = now + 196_000 * MS - SAVED;
-        assert_eq!((state.from(1), state.from(2)), (over, now + 1000 * MS));
+        state.end(1, 4000 * MS, now);
+        assert_eq!((state.from(1), state.from(2)), (now + 196_000 * MS, now + 1000 * MS));
         state.waiting.add(1, 7);
         state.waiting.add(2, 8);
         assert!(!state.call_next(now + 999 * MS) && state.call_next(now + 1000 * MS));
         assert_eq!(state.current, Some(8));
         state.end(2, MS, now + 1001 * MS);
-        assert!(!state.call_next(over - MS) && state.call_next(over));
+        assert!(!state.call_next(now + 195_999 * MS) && state.call_next(now + 196_001 * MS));
         assert_eq!(state.current, Some(7));
-    }
-
-    /// A promotion takes long; the grants behind it do not wait for it. Afterwards a fiftieth of a CPU is left.
-    #[test]
-    fn a_second_of_cpu_time_is_saved() {
-        let allowance = Allowance::new();
-        let mut state = allowance.state();
-        let mut now = Instant::now();
-        let begun = now;
-        for _ in 0..9 {
-            state.end(1, 100 * MS, now);
-            assert_eq!(state.from(1), now + 1000 * MS);
-            now += 1000 * MS;
-        }
-        for _ in 0..1000 {
-            state.end(1, 100 * MS, now);
-            now = state.from(1);
-        }
-        let used = 1009 * 100 * MS - Duration::from_secs(1);
-        assert!(now - begun >= used * PAUSE, "{:?}", now - begun);
     }
 
     /// Four clients that ask have a fiftieth of a CPU together, not each: behind three of them comes a pause.
