@@ -241,8 +241,8 @@ struct All<'c> {
     warps: Rational,
     /// The sum of the shares in the finest part of virtual time, in nanoseconds.
     granules: Rational,
-    /// The children whose limits keep them within their parts, each with the delta that this saves compared with its
-    /// warp. The children that save most for their weight come first. `None` where limits do not count.
+    /// Each child whose limits keep it within its part, and how much less these limits add to delta than its warp does.
+    /// The children that save most for their weight come first. `None` where limits do not count.
     gains: Option<Vec<(usize, Rational)>>,
 }
 
@@ -311,7 +311,7 @@ fn bounded(
     Label::new(Guarantee::Psbe { share: share * weight, delta }, 1, rule, vec![premise], formula)
 }
 
-/// The least delta over all sets G of siblings that stay within their parts, if it is less than that of the empty set.
+/// Tries sets G of siblings that stay within their parts. Returns the least delta, if the empty set has a greater one.
 /// Siblings that save more for their weight are better in G. So the best sets take siblings in the order of
 /// [`All::gains`], and once a sibling makes the delta no less, none behind it does. `added`: the sum of the siblings'
 /// warps.

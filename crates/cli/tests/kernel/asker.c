@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include "include/hls.h"
 #include "program.h"
-#include <string.h>
 
 #define MOST_ANSWERS 100000
 

@@ -3,8 +3,9 @@
  * What a user without rights may do to the hierarchy that runs, as fast as possible, until it is killed; for tests.
  * `attacker rename`: renames itself. `attacker ask`: asks for the status. `attacker connect`: connects, and hangs up.
  * `attacker idle NUMBER`: has so many threads that sleep. `attacker fork`: forks, and waits for the child.
- * `attacker move NUMBER FOLDER`: moves a process of so many threads that sleep to and fro between the cgroups `a` and
- * `b` of that folder.
+ * `attacker move NUMBER FOLDER`: has a process of NUMBER sleeping threads, and moves it to and fro between the cgroups
+ * `a` and `b` in the folder. `attacker create FOLDER`: creates and removes a file in the folder, for which it needs the
+ * folder's lock.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -101,6 +102,18 @@ static void move_for_ever(int number, const char *folder)
 		must(dprintf(to[turn & 1], "%d", herd) > 0, "cgroup.procs");
 }
 
+static void create_for_ever(const char *folder)
+{
+	char path[256];
+	snprintf(path, sizeof(path), "%s/%d", folder, getpid());
+	for (;;) {
+		int file = open(path, O_CREAT | O_WRONLY, 0600);
+		must(file >= 0, path);
+		close(file);
+		must(!unlink(path), path);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -113,6 +126,8 @@ int main(int argc, char **argv)
 		idle(atoi(argv[2]));
 	else if (!strcmp(what, "move") && argc > 3)
 		move_for_ever(atoi(argv[2]), argv[3]);
+	else if (!strcmp(what, "create") && argc > 2)
+		create_for_ever(argv[2]);
 	else if (!strcmp(what, "connect"))
 		for (;;)
 			close(connected());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 21] = [
+const OWN: [&str; 20] = [
     "saboteur",
     "mover",
     "crowd",
@@ -29,7 +29,6 @@ const OWN: [&str; 21] = [
     "promoter",
     "upcall",
     "merger",
-    "creator",
     "asker",
 ];
 

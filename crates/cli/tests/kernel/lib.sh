@@ -241,6 +241,9 @@ has_started() { within 100 pidof "$1" >/dev/null && agent=$(pidof "$1") || fail 
 # ran THREAD: prints its CPU time in ms.
 ran() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/schedstat"; }
 
+# Prints the CPU time of all threads of the run and of its keeper.
+cpu_ms() { cat /proc/$hls/task/*/schedstat /proc/$run/task/*/schedstat 2>/dev/null | awk '{ ns += $1 } END { printf "%d\n", ns / 1000000 }'; }
+
 # has_no NAME: whether there is no such scheduler.
 has_no() { ! hls ctl status | grep -q "[─] $1 "; }
 
@@ -254,4 +257,12 @@ answers() { within 100 hls ctl status >/tmp/granted 2>/tmp/said2 || fail "nobody
 as_nobody() {
 	grep -q ^nobody: /etc/passwd || echo 'nobody:x:65534:65534::/:/bin/sh' >>/etc/passwd
 	su nobody -c "$1"
+}
+
+# end_attack: ends all processes of `nobody`.
+end_attack() {
+	for process in /proc/[0-9]*; do
+		[ "$(stat -c %u "$process" 2>/dev/null)" = 65534 ] && kill -9 "${process#/proc/}" 2>/dev/null
+	done
+	return 0
 }

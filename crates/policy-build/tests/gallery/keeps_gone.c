@@ -2,8 +2,10 @@
 /*
  * Leaves a child in its queue when the child is withdrawn.
  *
- * Noticed: chose a VP that is not a ready child | chose nobody while a ready child could use the CPU
- * In the kernel: chose a VP that is not a ready child | chose nobody while a ready child could | a hook of it throttled
+ * Noticed: its grant hook chose a VP that is not a ready child | chose nobody while a ready child could use the CPU
+ * In the kernel: its grant hook chose a VP that is not a ready child
+ * In the kernel: its grant hook chose nobody while a ready child could use the CPU
+ * In the kernel: a hook of it throttled
  */
 #include "../core/policy.h"
 

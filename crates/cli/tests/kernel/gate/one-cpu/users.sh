@@ -21,23 +21,12 @@ attack() {
 	[ "$asked" -lt 5000 ] || fail "root waited $asked ms for an answer while a user did: $1"
 }
 
-# Prints the CPU time of all threads of the run and of its keeper.
-cpu_ms() { cat /proc/$hls/task/*/schedstat /proc/$run/task/*/schedstat 2>/dev/null | awk '{ ns += $1 } END { printf "%d\n", ns / 1000000 }'; }
-
 # ms_of COMMAND...: prints how long the command takes.
 ms_of() {
 	read -r begin _ </proc/uptime
 	"$@" >/dev/null || fail "$*"
 	read -r end _ </proc/uptime
 	echo "$begin $end" | awk '{ printf "%d\n", ($2 - $1) * 1000 }'
-}
-
-# end_attack: ends all processes of the user without rights.
-end_attack() {
-	for process in /proc/[0-9]*; do
-		[ "$(stat -c %u "$process" 2>/dev/null)" = 65534 ] && kill -9 "${process#/proc/}" 2>/dev/null
-	done
-	return 0
 }
 
 is_placed() { [ "$(of "$1" scheduler)" = RES ]; }

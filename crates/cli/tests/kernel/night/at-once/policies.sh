@@ -54,7 +54,6 @@ if [ "$(nproc)" -gt 1 ]; then
 	echo 1 >/sys/devices/system/cpu/cpu1/online
 	wait $load || fail "not loaded beside a CPU that goes: $(cat /tmp/said2)"
 	does hls unload asked-times
-	sleep 2
 fi
 
 # The process that has an engine verified is killed.

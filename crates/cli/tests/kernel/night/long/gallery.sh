@@ -10,8 +10,8 @@
 
 # expected FILE: sets `policy` to the policy's name and `noticed` to what its file says must notice it.
 expected() {
-	here=$(sed -n 's/^ \* In the kernel: //p' "$1") noticed=$(sed -n 's/^ \* Noticed: //p' "$1")
-	noticed=$(echo "${here:-${noticed#*; }}" | sed 's/.* | .*/\\(&\\)/; s/ | /\\|/g')
+	here=$(sed -n 's/^ \* In the kernel: //p' "$1" | paste -sd'|') noticed=$(sed -n 's/^ \* Noticed: //p' "$1")
+	noticed=$(echo "${here:-${noticed#*; }}" | sed 's/ | /|/g; s/.*|.*/\\(&\\)/; s/|/\\|/g')
 	policy=$(basename "$1" .c | tr _ -)
 }
 
@@ -28,7 +28,7 @@ all_of_crowd_have_more() { crowd_had | paste -d' ' - /tmp/had | awk '$2 <= $4 { 
 
 # Round robin must be in the place of the policy, and hls run, hls policies and hls ctl status must say so.
 policy_is_disabled() {
-	within 150 has_said "DISABLED: $policy of G, since .*$noticed.*; round-robin is in its place" ||
+	within 150 has_said "DISABLED: $policy of G, since $noticed.*; round-robin is in its place" ||
 		fail "$policy: nobody says that it was disabled since $noticed: $(cat /tmp/crowd2; hls ctl status)"
 	hls policies --running | grep -q "^round-robin .*G" || fail "$policy: G has no fallback: $(hls policies --running)"
 	hls ctl status | grep -q "^G has round-robin in the place of a disabled policy, $policy: .*$noticed" ||
