@@ -8,6 +8,7 @@ mod apt;
 mod emulator;
 mod error;
 mod guest;
+mod host;
 mod kernel;
 mod kvm;
 mod machine;

@@ -11,12 +11,16 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::error::failed;
+use crate::host::Waits;
 use crate::machine::{self, INITRAMFS, PORTS};
 use crate::outcome::{self, CutShort, Outcome};
-use crate::{Error, Guest, Kernel, Machine, OUT, Show, guest, tool};
+use crate::{Error, Guest, Kernel, Machine, OUT, Show, Time, guest, tool, verdict};
 
 /// How long to wait between two readings of what the guest printed.
 const INTERVAL: Duration = Duration::from_millis(20);
+
+/// How long to wait between two looks at how long the host has left the guest out.
+const LOOKS: Duration = Duration::from_secs(1);
 
 /// The file for the messages of QEMU itself.
 const MESSAGES: &str = "qemu.log";
@@ -41,6 +45,8 @@ pub(crate) fn run(
     let mut kernel_log = Tail::new(kernel_log);
     let mut output_log = Tail::new(output_log);
     let mut scripts_begun = Vec::new();
+    let is_by_the_host = matches!(machine.time, Time::Free(_));
+    let (mut waits, mut next_look, mut left_out) = (Waits::of(child.0.id()), LOOKS, None);
     let ended = loop {
         let ended = child.0.try_wait().map_err(failed("QEMU cannot be waited for"))?;
         let over = ended.is_some() || begun.elapsed() >= machine.limit;
@@ -49,6 +55,11 @@ pub(crate) fn run(
         show_text(show.kernel, &kernel_lines)?;
         show_text(show.output, &output_lines)?;
         scripts_begun.resize(outcome::begun(&output_log.text), begun.elapsed());
+        if is_by_the_host && begun.elapsed() >= next_look {
+            next_look = begun.elapsed() + LOOKS;
+            let wait = waits.too_long();
+            left_out = left_out.or(wait.filter(|_| !verdict::has_failed(&kernel_log.text)));
+        }
         if over {
             break ended;
         }
@@ -78,6 +89,7 @@ pub(crate) fn run(
         cut_short,
         emulator_faults: vec![],
         ended_by_emulator: None,
+        left_out,
         wall: begun.elapsed(),
     })
 }

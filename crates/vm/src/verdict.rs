@@ -5,7 +5,7 @@
 //! it fail, one that deviated afterwards has not.
 
 use crate::emulator::FAILED;
-use crate::{CutShort, Error, Outcome};
+use crate::{CutShort, Error, Outcome, outcome};
 
 /// What a run says about that which was tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,18 @@ impl Outcome {
     /// The verdict of the run.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
+        match (self.verdict_of_a_machine_that_works(), self.left_out) {
+            (Verdict::Failed(why), Some(wait)) => {
+                let wait = wait.as_secs();
+                Verdict::NoVerdict(format!(
+                    "the host left a processor of the guest out for {wait} s; then: {why}"
+                ))
+            }
+            (verdict, _) => verdict,
+        }
+    }
+
+    fn verdict_of_a_machine_that_works(&self) -> Verdict {
         if let Some(fault) = &self.ended_by_emulator {
             return Verdict::NoVerdict(format!("the emulator failed each time: {fault}"));
         }
@@ -62,6 +74,11 @@ impl Error {
     }
 }
 
+/// Whether something has failed by what is in the kernel's log so far.
+pub(crate) fn has_failed(kernel_log: &str) -> bool {
+    FAILED.iter().any(|failure| kernel_log.contains(failure)) || !outcome::problems(kernel_log).is_empty()
+}
+
 /// The line in which the kernel says that its clock deviates, unless something had failed before.
 fn clock_fault<'a>(kernel_log: &'a str, problems: &[String]) -> Option<&'a str> {
     let is_failure = |line: &str| {
@@ -74,7 +91,7 @@ fn clock_fault<'a>(kernel_log: &'a str, problems: &[String]) -> Option<&'a str> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ScriptOutcome, outcome};
+    use crate::ScriptOutcome;
     use std::fs;
     use std::time::Duration;
 
@@ -90,6 +107,7 @@ mod tests {
             cut_short,
             emulator_faults: vec![],
             ended_by_emulator: None,
+            left_out: None,
             wall,
         }
     }
@@ -145,6 +163,26 @@ mod tests {
         }
         let verdict = run("clock/after-a-failure", Some(1), None).verdict();
         assert!(failed(&verdict), "{verdict:?}");
+    }
+
+    #[test]
+    fn a_failure_behind_a_stall_of_the_host_is_no_verdict_and_a_success_stays_one() {
+        let stalled = |outcome| Outcome { left_out: Some(Duration::from_secs(18)), ..outcome }.verdict();
+        for console in ["quiet", "ours/ejection", "ours/lost-thread", "ours/warning"] {
+            let verdict = stalled(run(console, Some(1), None));
+            assert!(
+                matches!(&verdict, Verdict::NoVerdict(why) if why.contains("for 18 s; then: ")),
+                "{verdict:?}"
+            );
+        }
+        assert_eq!(stalled(run("quiet", Some(0), None)), Verdict::Held);
+    }
+
+    #[test]
+    fn a_log_tells_whether_something_has_failed() {
+        let has_failed = |console| has_failed(&run(console, None, None).kernel_log);
+        assert!(["ours/ejection", "ours/lost-thread", "ours/warning"].into_iter().all(has_failed));
+        assert!(!has_failed("quiet"));
     }
 
     #[test]

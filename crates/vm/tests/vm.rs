@@ -112,6 +112,19 @@ fn two_exact_runs_are_the_same_to_the_byte() {
 }
 
 #[test]
+fn what_a_script_leaves_running_ends_with_it() {
+    let Some(vm) = vm() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let script = |name: &str, text: &str| Script { name: name.into(), text: text.into() };
+    let leaves = script("leaves", "#!/bin/sh\nsleep 1000 &\n(sleep 1001 &)\nexit 3\n");
+    let looks = script("looks", "#!/bin/sh\npidof sleep\n[ $? = 1 ]\n");
+    let guest = Guest { scripts: vec![leaves, looks], ..Guest::default() };
+    let outcome = vm.run_quietly(&Machine::default(), &guest, folder.path()).unwrap();
+    let said: Vec<_> = outcome.scripts.iter().map(|script| (script.status, script.output.as_str())).collect();
+    assert_eq!(said, [(Some(3), ""), (Some(0), "")]);
+}
+
+#[test]
 #[ignore = "needs another kernel: make night"]
 fn a_real_time_kernel_boots_beside_the_other_one() {
     let Some(other) = vm() else { return };
