@@ -29,24 +29,15 @@ ip link set lo up
 stty -F /dev/ttyS1 raw
 stty -F /dev/ttyS2 raw
 
-# end_session NUMBER: ends what a script that failed has left in its session, which would have the next ones fail, too.
-end_session() {
-	for stat in /proc/[0-9]*/stat; do
-		read -r stat <"$stat" || continue
-		set -- "$1" "${stat%% *}" ${stat##*) }
-		[ "$6" != "$1" ] || kill -9 "$2"
-	done 2>/dev/null
-}
-
 # Level 4 reaches the console, so that the kernel's log says during which script the kernel complained.
 run() {
 	echo "<4>hls-vm: $1" >/dev/kmsg
 	printf '\036%s\n' "$1"
 	read -r began _ </proc/uptime
-	setsid "/usr/scripts/$1" </dev/null &
-	wait $!
+	(cd / && exec "/usr/scripts/$1") </dev/null
 	status=$?
-	end_session $!
+	# All other processes: what a script that failed has left would have the next ones fail, too.
+	kill -9 -1 2>/dev/null
 	[ "$status" = 0 ] || echo "<4>hls-vm: FAILED: $1 exited with $status" >/dev/kmsg
 	read -r ended _ </proc/uptime
 	printf '\037%s %s %s\n' "$status" "$began" "$ended"
