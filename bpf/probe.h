@@ -21,7 +21,7 @@ static int on_probe(void *map, u32 *key, struct cpu_timer *t)
 {
 	USES(arena);
 	(void)map, (void)key, (void)t;
-	/* The kernel sets timers by another clock than that of decisions: by this one a timer may be early. */
+	/* Timers go by the kernel's monotonic clock. By the clock of decisions, read here, a timer may be early. */
 	u64 now = scx_bpf_now();
 	domain->probe_late_ns = now > domain->probe_at_ns ? now - domain->probe_at_ns + 1 : 1;
 	return 0;

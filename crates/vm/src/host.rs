@@ -1,50 +1,50 @@
-//! Whether the host has left a guest's processor out for so long that what the guest did says nothing: a guest whose
-//! time is the host's finds its timers late then, and its watchdogs go off.
+//! Finds out whether the emulator had to wait too long for a processor of the host. In a guest whose time is the
+//! host's, timers are late then and watchdogs go off, so a failure says nothing about what was tested.
 //!
-//! Reads `schedstat` of QEMU's threads in `/proc`; where there is none, nothing is ever found.
+//! Reads `schedstat` of the emulator's threads in `/proc`. Without that file no wait is ever found.
 
+use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
 
-/// A busy host lets a thread wait for some tenths of a second. In 5 s a guest's kernel loses patience with ours.
+/// Half of the time (`RUN_PATIENCE_NS` in `bpf/run.h`) after which an engine gives up an `hls` that does not go on.
 const TOO_LONG: Duration = Duration::from_secs(5);
 
-/// How long each thread of a process has waited for a processor of the host so far.
-pub(crate) struct Waits {
+/// How long each thread of a process has waited for a processor of the host so far, by the thread's number.
+type Waits = HashMap<String, Duration>;
+
+/// Watches how long a process waits.
+pub(crate) struct Watch {
     process: u32,
-    so_far: Vec<(String, Duration)>,
+    so_far: Waits,
 }
 
-impl Waits {
-    pub(crate) fn of(process: u32) -> Waits {
-        Waits { process, so_far: Vec::new() }
+impl Watch {
+    pub(crate) fn over(process: u32) -> Watch {
+        Watch { process, so_far: Waits::new() }
     }
 
-    /// How long one of the threads has waited since the last call, if that was too long. To be called once a second or
-    /// more often: then it was one wait.
+    /// How long a thread has waited since the last call, if that was too long. To be called about once a second: so
+    /// much is one long wait then, and not the sum of many short ones.
     pub(crate) fn too_long(&mut self) -> Option<Duration> {
         let before = std::mem::replace(&mut self.so_far, waits(self.process));
         longest(&before, &self.so_far).filter(|wait| *wait >= TOO_LONG)
     }
 }
 
-/// By how much the wait of a thread has grown at most.
-fn longest(before: &[(String, Duration)], now: &[(String, Duration)]) -> Option<Duration> {
-    let growth = |(thread, wait): &(String, Duration)| {
-        let (_, before) = before.iter().find(|(other, _)| other == thread)?;
-        Some(wait.saturating_sub(*before))
-    };
-    now.iter().filter_map(growth).max()
+/// By how much the wait of a thread has grown at most. A thread that was not there before does not count.
+fn longest(before: &Waits, now: &Waits) -> Option<Duration> {
+    now.iter().filter_map(|(thread, wait)| Some(wait.saturating_sub(*before.get(thread)?))).max()
 }
 
-/// The threads of a process, each with the time that it has waited.
-fn waits(process: u32) -> Vec<(String, Duration)> {
-    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
-    let wait = |thread: fs::DirEntry| {
-        let name = thread.file_name().to_string_lossy().into_owned();
-        Some((name, wait(&fs::read_to_string(thread.path().join("schedstat")).ok()?)?))
+/// How long each thread of the process has waited.
+fn waits(process: u32) -> Waits {
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return Waits::new() };
+    let of_thread = |thread: fs::DirEntry| {
+        let number = thread.file_name().into_string().ok()?;
+        Some((number, wait(&fs::read_to_string(thread.path().join("schedstat")).ok()?)?))
     };
-    threads.flatten().filter_map(wait).collect()
+    threads.flatten().filter_map(of_thread).collect()
 }
 
 /// The wait that a `schedstat` states: its second number, in nanoseconds.
@@ -58,11 +58,11 @@ mod tests {
 
     #[test]
     fn the_longest_wait_since_the_last_look_counts() {
-        let waits =
-            |waits: [(&str, u64); 2]| waits.map(|(thread, s)| (thread.to_owned(), Duration::from_secs(s)));
-        let (before, now) = (waits([("1", 3), ("2", 90)]), waits([("1", 10), ("2", 91)]));
-        assert_eq!(longest(&before, &now), Some(Duration::from_secs(7)));
-        assert_eq!(longest(&[], &now), None, "there was no look before");
+        let seconds = Duration::from_secs;
+        let waits = |one, two| Waits::from([("1".into(), seconds(one)), ("2".into(), seconds(two))]);
+        let (before, now) = (waits(3, 90), waits(10, 91));
+        assert_eq!(longest(&before, &now), Some(seconds(7)));
+        assert_eq!(longest(&Waits::new(), &now), None, "there was no look before");
     }
 
     #[test]

@@ -20,9 +20,9 @@ pub struct Outcome {
     pub emulator_faults: Vec<String>,
     /// The emulator's own fault that ended the last boot, too.
     pub ended_by_emulator: Option<String>,
-    /// How long the host left a processor of the guest out, where that was too long for a guest whose time is the
-    /// host's, and nothing had failed before.
-    pub left_out: Option<Duration>,
+    /// How long the emulator waited for a processor of the host, if that was too long for the guest and nothing had
+    /// failed before.
+    pub waited: Option<Duration>,
     /// How long the run took, in time of the host, from the last boot on.
     pub wall: Duration,
 }

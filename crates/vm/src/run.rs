@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::error::failed;
-use crate::host::Waits;
+use crate::host::Watch;
 use crate::machine::{self, INITRAMFS, PORTS};
 use crate::outcome::{self, CutShort, Outcome};
 use crate::{Error, Guest, Kernel, Machine, OUT, Show, Time, guest, tool, verdict};
@@ -19,7 +19,7 @@ use crate::{Error, Guest, Kernel, Machine, OUT, Show, Time, guest, tool, verdict
 /// How long to wait between two readings of what the guest printed.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long to wait between two looks at how long the host has left the guest out.
+/// How long to wait between two looks at how long the emulator has waited for a processor of the host.
 const LOOKS: Duration = Duration::from_secs(1);
 
 /// The file for the messages of QEMU itself.
@@ -45,8 +45,8 @@ pub(crate) fn run(
     let mut kernel_log = Tail::new(kernel_log);
     let mut output_log = Tail::new(output_log);
     let mut scripts_begun = Vec::new();
-    let is_by_the_host = matches!(machine.time, Time::Free(_));
-    let (mut waits, mut next_look, mut left_out) = (Waits::of(child.0.id()), LOOKS, None);
+    let has_time_of_the_host = matches!(machine.time, Time::Free(_));
+    let (mut watch, mut next_look, mut waited) = (Watch::over(child.0.id()), LOOKS, None);
     let ended = loop {
         let ended = child.0.try_wait().map_err(failed("QEMU cannot be waited for"))?;
         let over = ended.is_some() || begun.elapsed() >= machine.limit;
@@ -55,10 +55,10 @@ pub(crate) fn run(
         show_text(show.kernel, &kernel_lines)?;
         show_text(show.output, &output_lines)?;
         scripts_begun.resize(outcome::begun(&output_log.text), begun.elapsed());
-        if is_by_the_host && begun.elapsed() >= next_look {
+        if has_time_of_the_host && begun.elapsed() >= next_look {
             next_look = begun.elapsed() + LOOKS;
-            let wait = waits.too_long();
-            left_out = left_out.or(wait.filter(|_| !verdict::has_failed(&kernel_log.text)));
+            let wait = watch.too_long();
+            waited = waited.or(wait.filter(|_| !verdict::has_failed(&kernel_log.text)));
         }
         if over {
             break ended;
@@ -89,7 +89,7 @@ pub(crate) fn run(
         cut_short,
         emulator_faults: vec![],
         ended_by_emulator: None,
-        left_out,
+        waited,
         wall: begun.elapsed(),
     })
 }

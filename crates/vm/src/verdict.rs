@@ -31,22 +31,21 @@ impl Outcome {
     /// The verdict of the run.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        match (self.verdict_of_a_machine_that_works(), self.left_out) {
+        match (self.verdict_by_the_guest(), self.waited) {
             (Verdict::Failed(why), Some(wait)) => {
                 let wait = wait.as_secs();
-                Verdict::NoVerdict(format!(
-                    "the host left a processor of the guest out for {wait} s; then: {why}"
-                ))
+                Verdict::NoVerdict(format!("the host let the emulator wait for {wait} s; then: {why}"))
             }
             (verdict, _) => verdict,
         }
     }
 
-    fn verdict_of_a_machine_that_works(&self) -> Verdict {
+    /// The verdict by what came of the guest, however long the host let the emulator wait.
+    fn verdict_by_the_guest(&self) -> Verdict {
         if let Some(fault) = &self.ended_by_emulator {
             return Verdict::NoVerdict(format!("the emulator failed each time: {fault}"));
         }
-        if let Some(line) = clock_fault(&self.kernel_log, &self.problems) {
+        if let Some(line) = clock_fault(&self.kernel_log) {
             return Verdict::NoVerdict(format!("the guest's clock deviates: {line}"));
         }
         let failed = self.scripts.iter().find(|script| script.status.is_some_and(|status| status != 0));
@@ -80,12 +79,10 @@ pub(crate) fn has_failed(kernel_log: &str) -> bool {
 }
 
 /// The line in which the kernel says that its clock deviates, unless something had failed before.
-fn clock_fault<'a>(kernel_log: &'a str, problems: &[String]) -> Option<&'a str> {
-    let is_failure = |line: &str| {
-        FAILED.iter().any(|failure| line.contains(failure)) || problems.iter().any(|problem| problem == line)
-    };
-    let is_of_clock = |line: &str| CLOCK.iter().any(|words| line.contains(words));
-    kernel_log.lines().find(|line| is_of_clock(line) || is_failure(line)).filter(|line| is_of_clock(line))
+fn clock_fault(kernel_log: &str) -> Option<&str> {
+    let line = kernel_log.lines().find(|line| CLOCK.iter().any(|words| line.contains(words)))?;
+    let before = kernel_log.split(line).next()?;
+    (!has_failed(before)).then_some(line)
 }
 
 #[cfg(test)]
@@ -107,7 +104,7 @@ mod tests {
             cut_short,
             emulator_faults: vec![],
             ended_by_emulator: None,
-            left_out: None,
+            waited: None,
             wall,
         }
     }
@@ -167,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_failure_behind_a_stall_of_the_host_is_no_verdict_and_a_success_stays_one() {
-        let stalled = |outcome| Outcome { left_out: Some(Duration::from_secs(18)), ..outcome }.verdict();
+        let stalled = |outcome| Outcome { waited: Some(Duration::from_secs(18)), ..outcome }.verdict();
         for console in ["quiet", "ours/ejection", "ours/lost-thread", "ours/warning"] {
             let verdict = stalled(run(console, Some(1), None));
             assert!(

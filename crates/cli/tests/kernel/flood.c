@@ -2,8 +2,8 @@
 /*
  * Sends packets of one byte to itself by the loopback device, as fast as it can. For tests. To take a packet is more
  * work than to send one, on every machine: it goes by listeners, for each of which the kernel walks thousands of
- * instructions. With many more of them the 64 packets that the kernel takes in one go, without being preempted, would
- * last longer than the 10 ms for which a reservation is in debt at most (core/budget.h).
+ * instructions. Two are enough. The kernel takes 64 packets in one go and cannot be preempted meanwhile; with eight
+ * listeners that took longer than the 10 ms that a reservation owes at most (core/budget.h).
  */
 #include <arpa/inet.h>
 #include <linux/filter.h>

@@ -28,8 +28,8 @@ refuses() {
 	grep -q "$reason" /tmp/said2 || fail "hls ctl $*: does not say '$reason', but: $(cat /tmp/said2)"
 }
 
-# nobody_asks REQUEST...: a user who owns nothing must get a request granted. In the pause after a costly request the
-# answer may be to ask again.
+# nobody_asks REQUEST...: a user without rights makes a request, which must be granted. It is made again where hls says
+# so, in the pause that follows a costly request.
 nobody_asks() {
 	within 3 as_nobody "hls ctl $* >/dev/null 2>/tmp/refused" || fail "nobody may not $*: $(cat /tmp/refused)"
 }
