@@ -6,6 +6,7 @@ use hls_units::Nanos;
 use std::fmt;
 use std::num::NonZero;
 use std::ptr::NonNull;
+use std::sync::atomic::{Ordering, fence};
 
 /// The state of a VP, as its parent sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,25 +208,37 @@ impl View {
         (0..u64::BITS as u16).filter(move |cpu| (offline >> cpu) & 1 == 1)
     }
 
-    /// Hands the records since the last call to `each`, in order; `false` when some were lost because more than
-    /// [`limits::MAX_RECORDS`] were written since.
-    pub fn take_records(&mut self, mut each: impl FnMut(RawRecord)) -> bool {
-        // SAFETY: reads one field.
-        let written = unsafe { ffi::hls_nr_records(self.hls.as_ptr()) };
-        let first = self.taken.max(written.saturating_sub(limits::MAX_RECORDS as u64));
-        let lost = first > self.taken;
-        for number in first..written {
-            // SAFETY: the core has written that record, and nothing writes while `each` runs: `self` is borrowed.
-            each(convert(unsafe { &*ffi::hls_record(self.hls.as_ptr(), number) }));
-        }
+    /// Hands the records since the last call to `each`, in order; `false` when some before them were lost because
+    /// [`limits::MAX_RECORDS`] or more were written since. In the kernel the core writes meanwhile.
+    pub fn take_records(&mut self, each: impl FnMut(RawRecord)) -> bool {
+        // Of all that the core keeps, it may be writing over the oldest record.
+        let oldest = |written: u64| (written + 1).saturating_sub(limits::MAX_RECORDS as u64);
+        let written = self.nr_records();
+        fence(Ordering::Acquire);
+        let first = self.taken.max(oldest(written));
+        let read = |number| {
+            // SAFETY: there is a record for each number, and all bytes are valid.
+            unsafe { ffi::hls_record(self.hls.as_ptr(), number).read_volatile() }
+        };
+        let raw: Vec<ffi::HlsRecord> = (first..written).map(read).collect();
+        fence(Ordering::Acquire);
+        // The core has written over those of them that are no longer kept.
+        let whole = first.max(oldest(self.nr_records())).min(written);
+        raw.iter().skip((whole - first) as usize).map(convert).for_each(each);
+        let is_lost = whole > self.taken;
         self.taken = written;
-        !lost
+        !is_lost
+    }
+
+    /// How many records were ever written.
+    fn nr_records(&self) -> u64 {
+        // SAFETY: reads one field, anew each time.
+        unsafe { ffi::hls_nr_records(self.hls.as_ptr()) }
     }
 
     /// Counts no record that was written until now as one that `take_records` has yet to hand out.
     pub(crate) fn forget_records(&mut self) {
-        // SAFETY: reads one field.
-        self.taken = unsafe { ffi::hls_nr_records(self.hls.as_ptr()) };
+        self.taken = self.nr_records();
     }
 
     /// The invariant that the last check found broken.
@@ -300,6 +313,15 @@ impl View {
             running: raw.nr_running,
             first: CoreVp(raw.first_child),
         })
+    }
+
+    /// What its policy did against its contract, for which a scheduler has the fallback; `None`: it has its own policy.
+    pub fn why_fallback(&self, scheduler: CoreScheduler) -> Option<&'static str> {
+        assert!(scheduler.index() < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
+        // SAFETY: as above.
+        let raw = unsafe { ffi::hls_scheduler(self.hls.as_ptr(), scheduler.0).read_volatile() };
+        let has_fallback = raw.violation != 0 && raw.policy < limits::FIRST_LOADED;
+        has_fallback.then(|| policy::violation(raw.violation.into()))
     }
 
     /// The number of the pages that a scheduler has; `None`: its policy has no pages, or all were taken.

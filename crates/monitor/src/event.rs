@@ -127,6 +127,9 @@ pub enum What {
     Offline,
     /// The CPU is back.
     Online,
+    /// Records before this one were lost. What any VP does is not known until a record tells it. Where a lost record
+    /// told of a CPU that went or came, or of a disabled policy, another one does.
+    Lost,
     /// The policy of a scheduler was disabled for what it did, and a fallback is in its place.
     PolicyDisabled {
         /// The scheduler.

@@ -15,6 +15,7 @@ use crate::result::{
 };
 use hls_units::Nanos;
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Arc;
 
 /// Watches a run.
@@ -93,10 +94,11 @@ impl Observer {
     /// Takes the next record into account.
     pub fn observe(&mut self, record: &Record) {
         let Record { at, vp, cpu, what } = *record;
-        self.last_record_at = at;
+        let before = mem::replace(&mut self.last_record_at, at);
         self.steal_offline(at);
         self.note_stealing(vp, cpu, at, what);
         match what {
+            What::Lost => return self.lose(before, at),
             What::Stolen { length } => return self.steal(cpu, at, length),
             What::Offline if self.offline.iter().all(|(other, _)| *other != cpu) => {
                 return self.offline.push((cpu, at));
@@ -130,6 +132,7 @@ impl Observer {
             | What::Stolen { .. }
             | What::Offline
             | What::Online
+            | What::Lost
             | What::PolicyDisabled { .. } => {}
         }
         if let Some(slot) = account.watched {
@@ -327,11 +330,14 @@ impl Observer {
         self.promises.advance(at);
     }
 
-    /// Records between the last one and `at` were lost.
-    pub fn lose(&mut self, at: Nanos) {
-        self.promises.lose(self.last_record_at.min(at), at);
-        // The records that said that a CPU is back may be among those lost.
-        self.offline.clear();
+    /// Records between `from` and `to` were lost: what a VP does from then on is known only when a record tells it.
+    /// Until then it counts as asleep.
+    fn lose(&mut self, from: Nanos, to: Nanos) {
+        for account in &mut self.accounts {
+            account.stop(clock(&self.stolen, account.last_cpu, from), State::Waiting);
+        }
+        self.stealing.iter_mut().for_each(|(_, has)| *has = None);
+        self.promises.lose(from, to);
     }
 
     /// The promises that broke since the last time, each the first time that it did; at most a hundred.

@@ -84,8 +84,6 @@ pub(crate) struct Promises {
     /// Breaches that [`Promises::take_breaches`] has not handed over, each with its slot.
     unreported: Vec<(u32, Breach)>,
     pub slack: Nanos,
-    /// The latest stretch of time of which records were lost.
-    lost: Option<(Nanos, Nanos)>,
     pub ended: Vec<GuaranteeResult>,
     pub unlisted: u64,
 }
@@ -154,10 +152,17 @@ impl Promises {
         self.slots.iter_mut().flatten().for_each(|entry| entry.monitor.set_slack(slack));
     }
 
-    /// Records between `from` and `to` were lost.
+    /// Records between `from` and `to` were lost: no promise is judged over that time, nor on, until a record tells
+    /// what its VP does.
     pub fn lose(&mut self, from: Nanos, to: Nanos) {
-        self.lost = Some((from, to));
-        self.slots.iter_mut().flatten().for_each(|entry| entry.monitor.lose_track(to));
+        for slot in 0..self.slots.len() as u32 {
+            let Some(Some(entry)) = self.slots.get_mut(slot as usize) else { continue };
+            entry.monitor.lose_track(from, to);
+            entry.promised = entry.promised_until(from);
+            entry.wanted_since = None;
+            self.note_breaches(slot);
+            self.set_place(slot, Place::Off);
+        }
     }
 
     /// Takes what happened to the VP of a promise into account; it is or was on `cpu`.
@@ -281,11 +286,8 @@ impl Promises {
         }
     }
 
-    /// Why a promise to `vp` broke: records were lost, or the scheduler above got too little itself.
+    /// Why a promise to `vp` broke: the scheduler above got too little itself.
     fn cause(&self, vp: ObservedVp, breach: &Breach, topology: &Topology) -> Option<Cause> {
-        if self.lost.is_some_and(|(from, to)| breach.from <= to && from <= breach.to) {
-            return Some(Cause::Lost);
-        }
         let parent = topology.vps.get(vp.index())?.parent?;
         let is_above = |vp: ObservedVp| {
             topology.vps.get(vp.index()).is_some_and(|info| info.child == Child::Scheduler(parent))

@@ -154,7 +154,6 @@ impl Requests {
         if self.state != State::Judged {
             return;
         }
-        let from = from.max(self.since);
         match has {
             Has::Nothing => self.stretch((from, to), Gets::Nothing, judge, &had),
             Has::Cpu => {

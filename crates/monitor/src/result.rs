@@ -410,8 +410,6 @@ impl Counts {
 /// Why a promise was broken, where that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Records of that time were lost: it may have been kept.
-    Lost,
     /// The scheduler that promised got too little itself at that time, by this VP.
     Above(ObservedVp),
 }

@@ -214,10 +214,15 @@ impl Monitor {
         }
     }
 
-    /// Records up to `at` were lost.
-    pub fn lose_track(&mut self, at: Nanos) {
+    /// Records between `from` and `to` were lost. What the VP does is not known until the next call of another method
+    /// tells it; nothing is judged until then.
+    pub fn lose_track(&mut self, from: Nanos, to: Nanos) {
+        self.settle(from);
+        self.bend(from, Has::Nothing);
+        self.wanted = None;
+        self.pending.clear();
         if let Some(requests) = &mut self.requests {
-            requests.lose_track(at);
+            requests.lose_track(to);
         }
     }
 

@@ -96,6 +96,11 @@ impl ObservedSchedulers {
         self.0.get(&scheduler).copied()
     }
 
+    /// All schedulers of the core that have a number, in no order.
+    pub fn all(&self) -> impl Iterator<Item = (CoreScheduler, ObservedScheduler)> {
+        self.0.iter().map(|(in_core, observed)| (*in_core, *observed))
+    }
+
     /// The scheduler of the core that has this number.
     pub fn in_core(&self, scheduler: ObservedScheduler) -> Option<CoreScheduler> {
         self.0.iter().find(|(_, observed)| **observed == scheduler).map(|(in_core, _)| *in_core)

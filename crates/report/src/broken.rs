@@ -51,7 +51,6 @@ pub fn disabled_in_words(disabled: &PolicyDisabled) -> String {
 /// Why a promise broke.
 pub(crate) fn cause_in_words(topology: &Topology, cause: Cause) -> String {
     match cause {
-        Cause::Lost => "records of that time were lost, so it may have been kept".into(),
         Cause::Above(vp) => {
             let name = shorten(topology.child_name(vp), NAME_WIDTH);
             let above = shorten(topology.parent_name(vp).unwrap_or("the machine"), NAME_WIDTH);

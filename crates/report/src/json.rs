@@ -197,8 +197,8 @@ struct JsonGuarantee<'a> {
     /// When the promise began, and when it ended.
     from_ns: u64,
     to_ns: u64,
-    /// Why it was broken the first time: null (not known, or not broken), `lost` (records of that time were) or `above`
-    /// (who promised got too little at that time).
+    /// Why it was broken the first time: null (not known, or not broken), or `above` (the scheduler that promised got
+    /// too little at that time).
     cause: Option<&'static str>,
     /// Whether a request or a window put the promise to the test.
     tested: bool,
@@ -359,7 +359,6 @@ fn guarantee<'a>(topology: &'a Topology, result: &'a GuaranteeResult) -> JsonGua
         from_ns: result.from.0,
         to_ns: result.to.0,
         cause: result.cause.map(|cause| match cause {
-            Cause::Lost => "lost",
             Cause::Above(_) => "above",
         }),
         tested: result.is_tested(),

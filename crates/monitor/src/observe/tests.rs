@@ -170,15 +170,42 @@ fn what_broke_above_is_a_cause() {
 
     let mut observer = Observer::new(topology(), promises());
     observer.observe(&Record { at: Nanos(0), vp: ObservedVp(3), cpu: 0, what: What::Request });
-    observer.lose(Nanos(5));
     observer.advance(Nanos(30));
     let broken = observer.take_breaches();
-    assert_eq!(
-        broken.iter().map(|b| (b.vp, b.cause)).collect::<Vec<_>>(),
-        [(ObservedVp(3), Some(Cause::Lost))]
-    );
+    assert_eq!(broken.iter().map(|b| (b.vp, b.cause)).collect::<Vec<_>>(), [(ObservedVp(3), None)]);
     assert_eq!((broken[0].breach.to, broken[0].breach.got), (Nanos(20), Nanos(0)), "the first of them");
     assert_eq!(observer.take_breaches(), []);
+}
+
+/// Neither the VP that waited before, nor that of the root, nor the one that steals does so still, for all one knows.
+#[test]
+fn nothing_is_judged_over_lost_records_and_all_is_after_them() {
+    let mut topology = topology();
+    topology.vps[4].steals = true;
+    let mut observer = Observer::new(topology, vec![promise(3, 20, 10, 0)]);
+    let observe = |observer: &mut Observer, records: &[(u64, u32, What)]| {
+        for &(at, vp, what) in records {
+            observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu: 0, what });
+        }
+    };
+    let before = [
+        (0, 1, What::Request),
+        (0, 3, What::Request),
+        (0, 4, What::Grant),
+        (5, 0, What::Stolen { length: Nanos(2) }),
+    ];
+    observe(&mut observer, &before);
+    observe(&mut observer, &[(90, 0, What::Lost)]);
+    observer.advance(Nanos(150));
+    assert_eq!((observer.take_breaches(), observer.stolen()), (vec![], Nanos(2)));
+    let standing = observer.standing(ObservedVp(3), Nanos(150));
+    assert_eq!((standing.ran, standing.stolen), (Nanos(0), Nanos(2)), "what was known of it");
+    observe(&mut observer, &[(200, 3, What::Request)]);
+    observer.advance(Nanos(219));
+    assert_eq!(observer.take_breaches(), []);
+    observer.advance(Nanos(220));
+    let breach = observer.take_breaches()[0].breach;
+    assert_eq!((breach.from, breach.to, breach.stolen), (Nanos(200), Nanos(220), Nanos(0)));
 }
 
 /// A CPU that does not come is the machine's fault, not that of the hierarchy.
@@ -267,7 +294,7 @@ fn the_time_of_a_cpu_that_has_gone_is_stolen() {
     assert_eq!(counts(&result), [Counts::default(), stolen]);
     assert_eq!(counts(&observe(promises(), &records(false))), [Counts::default(), short]);
 
-    // Recorded twice it counts once, and when records are lost nobody knows that it is still gone.
+    // Recorded twice it counts once.
     let mut observer = Observer::new(topology(), promises());
     for &(at, vp, cpu, what) in
         &[(0, 4, 1, What::Request), (0, 0, 1, What::Offline), (5, 0, 1, What::Offline)]
@@ -277,9 +304,6 @@ fn the_time_of_a_cpu_that_has_gone_is_stolen() {
     observer.advance(Nanos(40));
     observer.advance(Nanos(30));
     assert_eq!((observer.take_breaches(), observer.stolen()), (vec![], Nanos(40)));
-    observer.lose(Nanos(40));
-    observer.advance(Nanos(80));
-    assert_eq!((observer.take_breaches().len(), observer.stolen()), (1, Nanos(40)));
 }
 
 #[test]

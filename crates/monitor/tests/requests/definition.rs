@@ -201,7 +201,7 @@ fn after_lost_records_only_what_holds_for_all_is_due() {
     let after = |sleep: u64, wait: u64| {
         let mut monitor = monitor(rule, Accounted::default(), 0);
         monitor.request(Nanos(0));
-        monitor.lose_track(Nanos(20));
+        monitor.lose_track(Nanos(0), Nanos(20));
         monitor.advance(Nanos(30));
         monitor.grant(Nanos(30));
         monitor.release(Nanos(31));

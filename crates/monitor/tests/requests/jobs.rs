@@ -95,7 +95,7 @@ fn what_is_not_known_counts_as_had() {
     let late_after = |sleep: u64| {
         let mut monitor = monitor(job(2, 10, 5), Accounted::default(), 0);
         monitor.request(Nanos(0));
-        monitor.lose_track(Nanos(4));
+        monitor.lose_track(Nanos(0), Nanos(4));
         monitor.release(Nanos(6));
         monitor.request(Nanos(6 + sleep));
         monitor.grant(Nanos(6 + sleep + 9));

@@ -191,6 +191,8 @@ impl<W: Write> TraceWriter<W> {
         let Record { at, vp, cpu, what } = *record;
         match what {
             What::Stolen { length } => self.steal(cpu, at, length),
+            // What any VP does until the next record of it is not known, and not shown.
+            What::Lost => (0..self.vps.len()).try_for_each(|vp| self.stop(ObservedVp::at(vp), at, SLEEPING)),
             _ if vp.index() >= self.vps.len() => Ok(()),
             What::Request => self.wake(vp, at),
             What::Grant => self.grant(vp, cpu, at),

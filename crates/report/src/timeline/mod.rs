@@ -172,8 +172,11 @@ impl Timeline {
     /// Takes the next record, in time order from the start of the run.
     pub fn record(&mut self, record: &Record) {
         let Record { at, vp, cpu, what } = *record;
-        if let What::Stolen { length } = what {
-            return self.steal(cpu, at, length);
+        match what {
+            What::Stolen { length } => return self.steal(cpu, at, length),
+            // What any VP does until the next record of it is not known, and not drawn.
+            What::Lost => return (0..self.vps.len()).for_each(|vp| self.stop(ObservedVp::at(vp), false, at)),
+            _ => {}
         }
         let Some(state) = self.vps.get_mut(vp.index()) else {
             return;
@@ -191,6 +194,7 @@ impl Timeline {
             | What::JobDone { .. }
             | What::JobOpen { .. }
             | What::Stolen { .. }
+            | What::Lost
             | What::Offline
             | What::Online
             | What::PolicyDisabled { .. } => return,

@@ -179,9 +179,6 @@ impl<'t> Run<'t> {
         self.engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
         let notices = self.engine.take_notices();
         notices.iter().for_each(|notice| report_notice(notice, &self.names, &*self.console));
-        if notices.contains(&Notice::Lost) {
-            self.registry.listeners.observer.lose(now);
-        }
         if let Some(load) = &mut self.load {
             for (vp, tid) in come {
                 place(&mut self.engine, tid, vp)?;

@@ -76,7 +76,7 @@ impl Life {
             What::Leave => state == State::Waiting,
             What::Arrive | What::Replenish { .. } | What::JobRelease { .. } => true,
             What::JobDone { .. } | What::JobOpen { .. } | What::Miss { .. } | What::Stolen { .. } => true,
-            What::Offline | What::Online | What::PolicyDisabled { .. } => false,
+            What::Offline | What::Online | What::Lost | What::PolicyDisabled { .. } => false,
         };
         let state = match what {
             What::Request | What::Revoke => State::Ready,

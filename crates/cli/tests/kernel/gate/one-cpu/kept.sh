@@ -44,6 +44,22 @@ asks release "$one"
 asks reserve "$one" "RESBH 10ms 20ms"
 sleep 0.5
 keeps "$one" 200000000
+
+# While hls stands still and threads switch all the time, records are lost. No promise is judged over that time, and all
+# are after it.
+herd 1 idle >/tmp/herd &
+herd=$!
+within 50 grep -q ready /tmp/herd || fail "the herd is not ready"
+for thread in $(ls "/proc/$herd/task"); do asks reserve "$thread" "RESBH 1ms 20ms"; done
+kill -STOP "$run"
+sleep 3
+kill -CONT "$run"
+within 50 grep -q "records were lost" /tmp/said || fail "no records were lost in 3 s"
+kill "$herd"
+keeps "$one" 200000000
+before=$(of "$one" promised_ns)
+sleep 0.5
+keeps "$one" $((before + 200000000))
 end_hogs
 stop
 [ "$status" = 0 ] || fail "hls exited with $status"
