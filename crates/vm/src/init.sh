@@ -29,10 +29,11 @@ ip link set lo up
 stty -F /dev/ttyS1 raw
 stty -F /dev/ttyS2 raw
 
+# Marks are printed by `echo`, which tries again when the end of a child interrupts it; busybox's `printf` loses them.
 # Level 4 reaches the console, so that the kernel's log says during which script the kernel complained.
 run() {
 	echo "<4>hls-vm: $1" >/dev/kmsg
-	printf '\036%s\n' "$1"
+	echo -e "\0036$1"
 	read -r began _ </proc/uptime
 	(cd / && exec "/usr/scripts/$1") </dev/null
 	status=$?
@@ -40,7 +41,7 @@ run() {
 	kill -9 -1 2>/dev/null
 	[ "$status" = 0 ] || echo "<4>hls-vm: FAILED: $1 exited with $status" >/dev/kmsg
 	read -r ended _ </proc/uptime
-	printf '\037%s %s %s\n' "$status" "$began" "$ended"
+	echo -e "\0037$status $began $ended"
 }
 
 exec >/dev/ttyS1 2>&1
@@ -48,6 +49,6 @@ RUN
 tar -C "$OUT" -czf /dev/ttyS2 .
 # Setting a port waits until all that was written to it has been sent: only then may the power go off.
 stty -F /dev/ttyS2 raw
-printf '\035'
+echo -ne '\0035'
 stty -F /dev/ttyS1 raw
 poweroff -f
