@@ -10,6 +10,7 @@ use crate::policy_file::{read, refused};
 use hls_core::Library;
 use hls_policy_build::{NUMBERS, PolicyFile, Target};
 use hls_scenario::{Event, EventInWords, Stage, Trial};
+use hls_session::worker::cpu_time;
 use hls_session::{builder, describe, in_memory, may_run};
 use hls_units::Nanos;
 use std::fs::File;
@@ -242,17 +243,6 @@ impl Silence {
     fn is_over(&self, process: &Child, longest: Duration) -> bool {
         cpu_time(process).saturating_sub(self.cpu_time) >= longest || self.begin.elapsed() >= WAIT
     }
-}
-
-/// The CPU time that a process has had; zero where the kernel does not say it.
-fn cpu_time(process: &Child) -> Duration {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap_or_default();
-    // Behind the command's name: its fields from the third on. Its own time and the kernel's are the 14th and 15th, in
-    // hundredths of a second.
-    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
-    Duration::from_millis(
-        fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>() * 10,
-    )
 }
 
 /// The hook in which a process is caught, by the number at address `at` in the memory of the process.

@@ -2,13 +2,15 @@
 //! and anybody may ask, as often as he likes.
 //!
 //! Each user has a fiftieth of a CPU: there is one request at a time, and between two of the same user is a pause in
-//! proportion to the CPU time that this process used during the first. Whatever else the process did then counts, too,
-//! against the user. Users take turns, so that nobody waits for all that another one has asked; after a request the
+//! proportion to the CPU time that the first took: that of the thread which carries it out, and what other threads say
+//! they did for it. Users take turns, so that nobody waits for all that another one has asked; after a request the
 //! others wait as well, but not for long. Root does not wait.
 
 use hls_plan::Turns;
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::marker::PhantomData;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -37,11 +39,24 @@ struct State {
     has_stopped: bool,
 }
 
-/// A turn, for one request; what the request used is known when the turn is dropped.
+/// A turn, for one request, which the thread that has the turn carries out; what it used is known when the turn is
+/// dropped.
 pub struct Turn<'a> {
     allowance: &'a Allowance,
     user: u32,
     used_before: Duration,
+    /// A turn stays with its thread.
+    of_thread: PhantomData<*const ()>,
+}
+
+thread_local! {
+    /// The CPU time that other threads have used for the requests of this one.
+    static USED_ELSEWHERE: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+/// Another thread has used so much CPU time for the request that this thread carries out.
+pub fn add_used(time: Duration) {
+    USED_ELSEWHERE.set(USED_ELSEWHERE.get().saturating_add(time));
 }
 
 impl Allowance {
@@ -72,7 +87,7 @@ impl Allowance {
                 self.changed.notify_all();
             }
             if state.current == Some(request) {
-                return Some(Turn { allowance: self, user, used_before: used() });
+                return Some(Turn { allowance: self, user, used_before: used(), of_thread: PhantomData });
             }
             let longest = state.from(user).saturating_duration_since(Instant::now());
             state = match longest.is_zero() {
@@ -134,18 +149,15 @@ pub fn pause_after(used: Duration) -> Duration {
     used.saturating_mul(PAUSE)
 }
 
-/// The CPU time that this process has used.
+/// The CPU time that this thread, and others for it, have used.
 fn used() -> Duration {
-    duration(clock_gettime(ClockId::ProcessCPUTime))
+    thread_time().saturating_add(USED_ELSEWHERE.get())
 }
 
 /// The CPU time that this thread has used.
 pub fn thread_time() -> Duration {
-    duration(clock_gettime(ClockId::ThreadCPUTime))
-}
-
-fn duration(time: Timespec) -> Duration {
-    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(tv_sec.unsigned_abs(), u32::try_from(tv_nsec).unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -191,6 +203,29 @@ mod tests {
             }
         });
         assert!(begun.elapsed() >= 3 * 98 * MS, "{:?}", begun.elapsed());
+    }
+
+    /// What other threads do for a request counts, and what they do besides does not.
+    #[test]
+    fn a_request_pays_for_what_is_done_for_it() {
+        let allowance = &Allowance::new();
+        let pause_behind = |request: &dyn Fn()| {
+            let turn = allowance.turn(1000);
+            request();
+            drop(turn);
+            let mut state = allowance.state();
+            state.next_at = Instant::now();
+            state.next_of.remove(&1000).unwrap().saturating_duration_since(Instant::now())
+        };
+        assert!(pause_behind(&|| add_used(100 * MS)) > 4800 * MS);
+        let beside = pause_behind(&|| {
+            let work = || {
+                let until = thread_time() + 100 * MS;
+                while thread_time() < until {}
+            };
+            thread::scope(|scope| drop(scope.spawn(work)));
+        });
+        assert!(beside < 2400 * MS, "{beside:?}");
     }
 
     #[test]

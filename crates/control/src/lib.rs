@@ -39,6 +39,7 @@ mod tree;
 mod user_level;
 mod varlink;
 
+pub use allowance::{add_used, thread_time};
 pub use client::{Client, ClientError, Grant, Promotion, this_thread};
 pub use engine::{
     Created, EngineError, HierarchyChange, Named, Observed, PolicyDisabled, PolicySource, Preparation,

@@ -5,7 +5,8 @@
 
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command};
+use std::time::Duration;
 
 /// The command that is a run in the kernel, which a keeper has started: [`crate::Keeper`].
 #[cfg(feature = "kernel")]
@@ -27,6 +28,16 @@ pub(crate) fn process(command: &str) -> Command {
     let mut process = Command::new("/proc/self/exe");
     process.arg0("hls").arg(command);
     process
+}
+
+/// The CPU time that a process has had, with its children that have ended; zero where the kernel does not say it.
+pub fn cpu_time(process: &Child) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap_or_default();
+    // Behind the command's name: its fields from the third on. Its own time and the kernel's are the 14th and 15th, in
+    // hundredths of a second, and then those of its children.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
+    let hundredths: u64 = fields.skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(hundredths * 10)
 }
 
 /// Is the process of a workload's threads, to its end.

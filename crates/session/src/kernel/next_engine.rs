@@ -12,7 +12,7 @@
 
 use crate::policies::{builder, describe, files, in_memory};
 use crate::worker;
-use hls_control::{EngineError, PolicySource, Prepared};
+use hls_control::{EngineError, PolicySource, Prepared, add_used};
 use hls_core::{PolicyInfo, PolicyTable, described_policies};
 use hls_kernel_engine::{BuiltIn, Engine, Programs, Refusal, SharedMaps, Verified, ready_made};
 use hls_policy_build::{Builder, Error, PolicyFile, Target, verifier_error};
@@ -213,6 +213,7 @@ fn give(order: &Order) -> io::Result<(Answer, Worker)> {
     stdin.write_all(b"\n")?;
     let mut line = Vec::new();
     BufReader::new(stdout).read_until(b'\n', &mut line)?;
+    add_used(worker::cpu_time(&worker.0));
     if line.is_empty() {
         let status = worker.0.wait()?;
         return Err(io::Error::other(format!("found that it has ended ({status}), expected an answer")));

@@ -17,7 +17,7 @@ use crate::listeners::Listeners;
 use crate::registry::{Places, RunRegistry};
 use crate::request::{Options, Step, Subject};
 use crate::worker;
-use hls_control::{EngineError, PolicySource};
+use hls_control::{EngineError, PolicySource, thread_time};
 use hls_hierarchy::model::Child;
 use hls_kernel_engine::{BuiltIn, Domain, Engine, Notice};
 use hls_monitor::event::{ObservedVp, Record, What};
@@ -58,6 +58,8 @@ pub struct Run<'t> {
     names: Vec<String>,
     /// Records that were read and not yet handed on.
     batch: Vec<Record>,
+    /// The CPU time that it took to process events.
+    events_took: Duration,
     alarm: Alarm,
     /// Why the run cannot go on, where that was noticed in the midst of a request.
     failed: Option<Error>,
@@ -124,6 +126,7 @@ impl<'t> Run<'t> {
             load,
             names,
             batch: Vec::new(),
+            events_took: Duration::ZERO,
             alarm: Alarm::default(),
             failed: None,
             checks: options.paranoid.then(Checks::default),
@@ -171,6 +174,18 @@ impl<'t> Run<'t> {
     /// Processes the notices and records since the last time, the records in order of time. Returns the time up to
     /// which this is.
     fn process_events(&mut self) -> Result<Nanos, Error> {
+        let begun = thread_time();
+        let result = self.process_events_until_now();
+        self.events_took += thread_time().saturating_sub(begun);
+        result
+    }
+
+    /// The CPU time of this thread, but for what it took to process events: they come whether anybody asks or not.
+    pub fn time_for_requests(&self) -> Duration {
+        thread_time().saturating_sub(self.events_took)
+    }
+
+    fn process_events_until_now(&mut self) -> Result<Nanos, Error> {
         // The time first: all records up to it are there when the engine is polled.
         let now = self.engine.now().map_err(failed)?;
         // Threads of the workload that arrive are placed after the poll, by which the engine comes to know them.

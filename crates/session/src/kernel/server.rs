@@ -15,7 +15,7 @@ use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
     Created, EngineError, HierarchyChange, Layout, Manager, Named, Observed, Pages, PolicyDisabled,
-    PolicySource, Preparation, Prepared, Promisee, RunningEngine, Socket, Thread, serve,
+    PolicySource, Preparation, Prepared, Promisee, RunningEngine, Socket, Thread, add_used, serve,
 };
 use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp};
@@ -132,11 +132,15 @@ impl RemoteRun {
     ) -> Result<T, EngineError> {
         let (to, answer) = mpsc::sync_channel(1);
         let question = move |run: &mut Run| {
+            let before = run.time_for_requests();
+            let answer = question(run);
             // The client's thread may have gone.
-            let _ = to.send(question(run));
+            let _ = to.send((answer, run.time_for_requests().saturating_sub(before)));
         };
         self.send(Box::new(question)).map_err(|_| EngineError::Ended)?;
-        answer.recv().unwrap_or(Err(EngineError::Ended))
+        let (answer, used) = answer.recv().map_err(|_| EngineError::Ended)?;
+        add_used(used);
+        answer
     }
 
     fn send(&self, question: Question) -> Result<(), SendError<Question>> {
