@@ -40,6 +40,11 @@ impl Descriptions {
         }
     }
 
+    /// Whether that waits.
+    pub fn has(&self, item: Waiting) -> bool {
+        self.waiting.contains(&item)
+    }
+
     /// Takes the item that has waited longest of the user that has the turn; the user, and the item.
     pub fn take(&mut self) -> Option<(u32, Waiting)> {
         let (user, item) = self.turns.take()?;
@@ -115,7 +120,9 @@ mod tests {
             waiting.add(1000, Process(7));
             waiting.add(1000, Thread(7));
         }
+        assert!(waiting.has(Process(7)) && !waiting.has(Process(8)));
         assert_eq!(waiting.take(), Some((1000, Process(7))));
+        assert!(!waiting.has(Process(7)));
         waiting.add(1000, Process(7));
         assert_eq!(waiting.take(), Some((1000, Thread(7))));
         assert_eq!(waiting.take(), Some((1000, Process(7))));

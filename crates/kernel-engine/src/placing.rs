@@ -197,8 +197,8 @@ impl Engine {
 
     /// Something of this thread's user is to be described, where a rule might match it.
     fn describe_later(&mut self, tid: u32, item: Waiting) {
-        if self.threads.has_rules {
-            self.threads.to_describe.add(proc::user(tid), item);
+        if self.threads.has_rules && !self.threads.to_describe.has(item) {
+            self.spend_on(|it| it.threads.to_describe.add(proc::user(tid), item));
         }
     }
 

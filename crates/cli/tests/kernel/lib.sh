@@ -74,10 +74,12 @@ count() {
 	while before=$(in_kernel) && sleep 2 && ! still "$before"; do :; done
 }
 
-# start FILE OPTION...: has the hierarchy schedule the machine, with all invariants checked, until `stop`.
+# start FILE OPTION...: has the hierarchy schedule the machine until `stop`. All invariants are checked meanwhile, which
+# may take more of a CPU than all else that hls does; not where UNCHECKED is set.
 start() {
+	[ -n "${UNCHECKED-}" ] || set -- "$@" --paranoid
 	is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) before the start"
-	hls run --engine kernel --paranoid "$@" >/tmp/report 2>/tmp/said &
+	hls run --engine kernel "$@" >/tmp/report 2>/tmp/said &
 	hls=$!
 	within 3000 attached_or_gone && is enabled || fail "the hierarchy was not attached"
 	read -r run _ <"/proc/$hls/task/$hls/children" || [ -n "$run" ] || fail "hls $hls has no run"
@@ -102,7 +104,8 @@ stop() {
 	status=$?
 	[ "$status" -le 1 ] || fail "hls exited with $status"
 	is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) after the end"
-	grep 'each of the [1-9][0-9]* times they were checked' /tmp/said || fail "the invariants were never checked"
+	[ -n "${UNCHECKED-}" ] || grep 'each of the [1-9][0-9]* times they were checked' /tmp/said ||
+		fail "the invariants were never checked"
 }
 
 # hogs NUMBER: starts so many hogs.

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Users without rights do all that they can at once, for minutes: a promise is kept, root has its answers, and hls takes
 # little of a CPU. Two CPUs that run at once.
+UNCHECKED=yes
 . /usr/kernel/lib.sh
 
 attack() { as_nobody "exec chrt -o 0 $1" >>/tmp/attack 2>&1 & }
