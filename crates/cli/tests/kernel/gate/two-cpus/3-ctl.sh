@@ -76,11 +76,12 @@ asks move "$member" --to GROUP share=1
 refuses 2 "below .GROUP." destroy GROUP
 hls ctl status | grep -q "GROUP .*RESBH 165ms 500ms" || fail "the tree does not have GROUP"
 
-# Three threads are bound to one CPU, and promised more than that CPU has: a promise breaks, and hls says why.
+# Three threads are bound to one CPU, and promised more than that CPU has: a promise breaks, and hls says why. Meanwhile
+# hls itself may get nothing done for half a minute (docs/limitations.md), and loses records.
 asks reserve "$other" "RESBH 50ms 100ms"
 lines=$(wc -l </tmp/said)
 for thread in $own $other $member; do taskset -p 1 "$thread" >/dev/null; done
-within 300 one_broke || fail "the log does not say that a promise broke, and why"
+within 3000 one_broke || fail "the log does not say that a promise broke, and why"
 hls ctl status >/tmp/tree
 [ "$(of "$worst" broken)" -gt 0 ] || fail "no promise to $worst broke: $(cat /tmp/tree)"
 grep -q " ($worst) .* [1-9][0-9]*$" /tmp/tree || fail "the tree does not count it: $(cat /tmp/tree)"
