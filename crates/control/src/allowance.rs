@@ -2,9 +2,9 @@
 //! and anybody may ask, as often as he likes.
 //!
 //! Each user has a fiftieth of a CPU: there is one request at a time, and between two of the same user is a pause in
-//! proportion to the CPU time that the first took: that of the thread which carries it out, and what other threads say
-//! they did for it. Users take turns, so that nobody waits for all that another one has asked; after a request the
-//! others wait as well, but not for long. Root does not wait.
+//! proportion to the CPU time that the first took. The CPU time of a request is that of the thread that carries it out,
+//! and the time that other threads and processes use for it ([`add_used`]). Users take turns, so that nobody waits for
+//! all that another one has asked; after a request the others wait as well, but not for long. Root does not wait.
 
 use hls_plan::Turns;
 use rustix::time::{ClockId, Timespec, clock_gettime};

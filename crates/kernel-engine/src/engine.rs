@@ -13,16 +13,14 @@ use crate::pages::Pages;
 use crate::pulse::Pulses;
 use crate::state::State;
 use crate::threads::Threads;
+use crate::told::Told;
 use crate::weighing::Weighing;
 use crate::{Error, Exit, exit};
-use hls_core::{
-    Call, Calls, CoreError, CoreScheduler, CoreVp, Op, Params, PolicyTable, RawRecord, RecordKind, View,
-    VpEntry, VpState,
-};
+use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Op, Params, PolicyTable, View};
 use hls_hierarchy::model::{Hierarchy, Source};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::{Decided, RunResult};
-use hls_plan::{Built, ChangeableEngine, EngineThread, Plan, ThreadKey, planned_record, unplaced_params};
+use hls_plan::{Built, ChangeableEngine, EngineThread, Plan, ThreadKey, unplaced_params};
 use hls_units::Nanos;
 use libbpf_rs::{Link, MapCore, MapFlags};
 use std::collections::HashSet;
@@ -33,8 +31,6 @@ use std::time::Duration;
 
 /// The kernel says within this time why it has taken its threads back.
 const PATIENCE_MS: u64 = 5_000;
-/// So often the engine tries to know the state of all VPs after records were lost, while more are.
-const TRIES: u32 = 10;
 
 /// Something that whoever runs the engine should know; the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,28 +86,8 @@ pub struct Engine {
     decisions: u64,
     pub(crate) notices: Vec<Notice>,
     /// Records that have not been handed on: the core's, and the engine's own.
-    undelivered: Vec<Record>,
-    told: Told,
-}
-
-/// What records have told so far, of that which no later record tells again.
-#[derive(Default)]
-struct Told {
-    /// The schedulers that have a fallback.
-    with_fallback: HashSet<CoreScheduler>,
-    /// The CPUs that are offline.
-    offline: HashSet<u16>,
-}
-
-impl Told {
-    fn note(&mut self, raw: &RawRecord) {
-        match raw.kind {
-            RecordKind::Fallback { scheduler, .. } => drop(self.with_fallback.insert(scheduler)),
-            RecordKind::Offline => drop(self.offline.insert(raw.cpu)),
-            RecordKind::Online => drop(self.offline.remove(&raw.cpu)),
-            _ => {}
-        }
-    }
+    pub(crate) undelivered: Vec<Record>,
+    pub(crate) told: Told,
 }
 
 fn refused(what: &str, error: CoreError) -> Error {
@@ -294,8 +270,6 @@ impl Engine {
         self.doorbell.silence();
         self.is_behind = self.look_at_threads();
         self.take_records();
-        let view = self.built.core.view();
-        self.told.with_fallback.retain(|scheduler| view.why_fallback(*scheduler).is_some());
         let undelivered = mem::take(&mut self.undelivered);
         let is_back = |record: &&Record| record.what == What::Online && !may_set_timers();
         for record in undelivered.iter().filter(is_back) {
@@ -320,98 +294,6 @@ impl Engine {
     /// Whether the last poll left threads to look at, for want of time.
     pub fn is_behind(&self) -> bool {
         self.is_behind
-    }
-
-    /// Takes what the core has recorded, and names VPs by the numbers that they have now. To be called before any VP
-    /// gets another number.
-    fn take_records(&mut self) {
-        let first = self.undelivered.len();
-        if !self.take_whole_records() {
-            self.notices.push(Notice::Lost);
-            self.make_up_for_lost_records(first);
-        }
-    }
-
-    /// As [`Engine::take_records`]; `false` when records before the first of them were lost.
-    fn take_whole_records(&mut self) -> bool {
-        let Engine { built: Built { core, planned, observed, .. }, undelivered, told, .. } = self;
-        core.view().take_records(|raw| {
-            told.note(&raw);
-            undelivered.extend(planned_record(planned, observed, raw));
-        })
-    }
-
-    /// Records before `undelivered[first]` were lost: puts a record there that says so, and behind it records of how
-    /// things were then, as far as lost records may have told it and later ones do not.
-    fn make_up_for_lost_records(&mut self, first: usize) {
-        // A VP of which nothing was recorded since, until after its state was read, has been in that state all along.
-        let mut states = Vec::new();
-        for _ in 0..TRIES {
-            states = self.states();
-            // What changes meanwhile is under the lock, for which this waits, and recorded when it is done.
-            let _ = self.built.core.now();
-            let before = self.undelivered.len();
-            if self.take_whole_records() {
-                break;
-            }
-            self.undelivered.drain(first..before);
-            states.clear();
-        }
-        let tells_state = |record: &&Record| {
-            matches!(record.what, What::Request | What::Grant | What::Revoke | What::Release | What::Leave)
-        };
-        let since = &self.undelivered[first..];
-        let told: HashSet<ObservedVp> = since.iter().filter(tells_state).map(|record| record.vp).collect();
-        let lost = Record {
-            at: since.first().map_or(self.built.core.called_at(), |record| record.at),
-            vp: ObservedVp::NONE,
-            cpu: 0,
-            what: What::Lost,
-        };
-        let mut then = vec![lost];
-        let states = states.into_iter().filter(|(vp, ..)| !told.contains(vp));
-        then.extend(states.map(|(vp, cpu, what)| Record { vp, cpu, what, ..lost }));
-        then.extend(self.untold_cpus().map(|(cpu, what)| Record { cpu, what, ..lost }));
-        then.extend(self.untold_fallbacks().map(|what| Record { what, ..lost }));
-        self.undelivered.splice(first..first, then);
-    }
-
-    /// The state of each VP that has a number, and its CPU, as a record would tell it.
-    fn states(&mut self) -> Vec<(ObservedVp, u16, What)> {
-        let Built { core, planned, .. } = &mut self.built;
-        let named = (0..).map(CoreVp).zip(&*planned).filter(|(_, vp)| **vp != ObservedVp::NONE);
-        let state = |(core_vp, &vp): (CoreVp, &ObservedVp)| {
-            let VpEntry { state, cpu, .. } = core.view().vp(core_vp)?;
-            let what = match state {
-                VpState::Waiting => What::Release,
-                VpState::Ready => What::Request,
-                VpState::Running => What::Grant,
-            };
-            Some((vp, cpu.into(), what))
-        };
-        named.filter_map(state).collect()
-    }
-
-    /// The CPUs that have gone or come without a record's telling it.
-    fn untold_cpus(&mut self) -> impl Iterator<Item = (u16, What)> + use<> {
-        let offline: HashSet<u16> = self.built.core.view().offline().collect();
-        let told = mem::replace(&mut self.told.offline, offline.clone());
-        let changed: Vec<u16> = told.symmetric_difference(&offline).copied().collect();
-        changed.into_iter().map(move |cpu| match offline.contains(&cpu) {
-            true => (cpu, What::Offline),
-            false => (cpu, What::Online),
-        })
-    }
-
-    /// The schedulers that have a fallback without a record's telling it.
-    fn untold_fallbacks(&mut self) -> impl Iterator<Item = What> {
-        let Engine { built: Built { core, observed, .. }, told, .. } = self;
-        let view = core.view();
-        observed.all().filter_map(|(in_core, scheduler)| {
-            let violation = view.why_fallback(in_core)?;
-            let is_new = told.with_fallback.insert(in_core);
-            is_new.then_some(What::PolicyDisabled { scheduler, violation })
-        })
     }
 
     pub(crate) fn add_record(&mut self, vp: ObservedVp, what: What) {

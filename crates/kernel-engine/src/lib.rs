@@ -35,6 +35,8 @@ mod proc;
 #[cfg(feature = "engine")]
 mod pulse;
 #[cfg(feature = "engine")]
+mod records;
+#[cfg(feature = "engine")]
 mod refusal;
 #[cfg(feature = "engine")]
 mod replay;
@@ -42,6 +44,8 @@ mod replay;
 mod state;
 #[cfg(feature = "engine")]
 mod threads;
+#[cfg(feature = "engine")]
+mod told;
 #[cfg(feature = "engine")]
 mod weighing;
 

@@ -79,7 +79,7 @@ pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path, cpuinfo
     let mut qemu = Command::new("setpriv");
     qemu.args(["--pdeathsig", "KILL", QEMU, "-nodefaults", "-display", "none", "-no-reboot"]);
     // At this log level warnings and errors reach the console.
-    // Without the timer's check: it panics where the host leaves the guest out for some ticks.
+    // The kernel does not check its timer: it would panic where the host leaves the guest out for some ticks.
     let mut append =
         "console=ttyS0 loglevel=5 panic=-1 edd=off mitigations=off tsc=reliable no_timer_check".to_owned();
     // With a thread for each processor QEMU has a fault: see emulator.rs. One thread is as fast to boot.

@@ -22,7 +22,7 @@ static const struct {
     {"lock", AT(is_taken)}, /* on virtual CPUs */
 };
 
-/* The holder of the lock undoes it when it lets go; it does not hold the lock each time. */
+/* A CPU that has the lock undoes the change when it lets go. So the change is made so often that one of them stays. */
 #define TIMES 1000
 
 int main(int argc, char **argv)

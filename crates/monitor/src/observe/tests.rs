@@ -177,7 +177,7 @@ fn what_broke_above_is_a_cause() {
     assert_eq!(observer.take_breaches(), []);
 }
 
-/// Neither the VP that waited before, nor that of the root, nor the one that steals does so still, for all one knows.
+/// Before the gap a thread waits, the root waits, and a third VP steals. After it nobody knows whether they still do.
 #[test]
 fn nothing_is_judged_over_lost_records_and_all_is_after_them() {
     let mut topology = topology();

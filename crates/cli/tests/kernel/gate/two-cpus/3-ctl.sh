@@ -76,8 +76,8 @@ asks move "$member" --to GROUP share=1
 refuses 2 "below .GROUP." destroy GROUP
 hls ctl status | grep -q "GROUP .*RESBH 165ms 500ms" || fail "the tree does not have GROUP"
 
-# Three threads are bound to one CPU, and promised more than that CPU has: a promise breaks, and hls says why. Meanwhile
-# hls itself may get nothing done for half a minute (docs/limitations.md), and loses records.
+# Three threads are bound to one CPU, and promised more than that CPU has: a promise breaks, and hls says why. Sometimes
+# hls loses records then, and reports nothing for half a minute (docs/limitations.md).
 asks reserve "$other" "RESBH 50ms 100ms"
 lines=$(wc -l </tmp/said)
 for thread in $own $other $member; do taskset -p 1 "$thread" >/dev/null; done
