@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 20] = [
+const OWN: [&str; 21] = [
     "saboteur",
     "mover",
     "crowd",
@@ -30,6 +30,7 @@ const OWN: [&str; 20] = [
     "upcall",
     "merger",
     "asker",
+    "hog",
 ];
 
 /// Boots this flavour of the kernel once and runs the scripts in the guest, which has what they need, and `program`,

@@ -134,7 +134,8 @@ pub fn exact(cpus: u32, shift: u32) -> Machine {
 }
 
 /// Two CPUs that take turns in exact time, and have fair locks. QEMU has the other CPU go on when one sets a timer,
-/// which the kernel does under a lock: the lock of virtual CPUs, which is not fair, the other one never got.
+/// which the kernel does under a lock: the lock of virtual CPUs, which is not fair, the other one never got. The turns
+/// themselves are not fair either, see `hog.c`.
 fn two_exact() -> Machine {
     with_tickets(exact(2, 2))
 }

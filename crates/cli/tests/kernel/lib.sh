@@ -1,7 +1,7 @@
 # Functions that the scripts of this folder share. Each script runs as root in the test machine, with `hls` in its PATH.
 # Relies on the files /tmp/said (messages of `hls run`), /tmp/report (its report), /tmp/said2 and /tmp/granted (the same
 # of other commands); `hls` is the number of the process of `hls run`, which keeps the run, `run` that of the run itself,
-# and `hogs` are those of the hogs, shells that loop.
+# and `hogs` are those of the hogs (`hog.c`).
 # The kernel's log has when the hierarchy begins and ends to run, and what fails: by the order there the test machine
 # tells faults of the emulator from ours (crates/vm/src/emulator.rs).
 #
@@ -112,7 +112,7 @@ stop() {
 hogs() {
 	hogs=
 	for _ in $(seq "$1"); do
-		while :; do :; done &
+		hog &
 		hogs="$hogs $!"
 	done
 }
@@ -120,7 +120,7 @@ hogs() {
 # named_hogs NAME...: starts a further hog of each name.
 named_hogs() {
 	for name in "$@"; do
-		sh -c "printf $name >/proc/self/comm; while :; do :; done" &
+		hog "$(printf "$name")" &
 		hogs="${hogs-} $!"
 	done
 }

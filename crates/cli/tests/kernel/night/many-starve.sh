@@ -17,7 +17,7 @@ hls=$!
 within 3000 attached_or_gone && is enabled || fail "the hierarchy was not attached"
 echo "<4>hls-vm: runs" >/dev/kmsg
 answers
-chrt -o 0 sh -c 'while :; do :; done' &
+chrt -o 0 hog &
 hogs=$!
 asks reserve "$hogs" "RESBH 10ms 33ms"
 chrt -o 0 herd 14000 busy >/tmp/herd &

@@ -47,7 +47,7 @@ ratio 2.9 3.1 "weights of 600 with 50 inside, and 100"
 # Whoever is forked is in the cgroup of its parent, or where clone3() wants it, from the start.
 kill $one
 sh -c 'echo 0 >/sys/fs/cgroup/outer/inner/cgroup.procs
-	while :; do :; done &
+	hog &
 	echo $! >/tmp/one' || fail "nothing is forked in outer/inner"
 one=$(cat /tmp/one)
 hogs="$one $two"

@@ -31,7 +31,7 @@ keeps "$one" 180000000
 keeps "$other" 200000000
 
 # A hog of a real-time class takes the CPU, as it may: time that is missing for that breaks no promise.
-chrt -f 20 timeout 0.2 chrt -f 10 sh -c 'while :; do :; done'
+chrt -f 20 timeout 0.2 chrt -f 10 hog
 sleep 0.5
 for thread in $one $other; do
 	[ "$(of "$thread" broken)" = 0 ] || fail "stolen time broke a promise to $thread"

@@ -27,7 +27,7 @@ hogs 3
 for pid in $hogs; do echo "$pid" >/sys/fs/cgroup/here/cgroup.procs; done
 # The hogs may have begun before the run did.
 within 50 grep -q 'all instances of `two` are taken' /tmp/said || fail "that instances are taken is not told"
-sh -c 'echo $$ >/sys/fs/cgroup/here/cgroup.procs; echo twice >/proc/self/comm; while :; do :; done' &
+sh -c 'echo $$ >/sys/fs/cgroup/here/cgroup.procs; exec hog twice' &
 hogs="$hogs $!"
 within 50 grep -q 'fits both `one` and `two`' /tmp/said || fail "that two rules fit is not told"
 hogs_get_on 1

@@ -5,7 +5,7 @@
 start /usr/kernel/half.kdl
 hogs 3
 # A hog of a real-time class takes CPU 0 from all other threads, as it may; threads that may use CPU 1 get on there.
-taskset 1 chrt -f 10 sh -c 'while :; do :; done' &
+taskset 1 chrt -f 10 hog &
 fifo=$!
 hogs_get_on 3
 kill "$fifo"

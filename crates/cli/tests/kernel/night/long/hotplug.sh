@@ -45,7 +45,7 @@ stop
 # The kernel lets a thread that may use CPU 1 alone use others when CPU 1 goes.
 start /usr/kernel/any.kdl
 hogs 2
-taskset 2 sh -c 'while :; do :; done' &
+taskset 2 hog &
 hogs="$hogs $!"
 hogs_get_on 1
 again_and_again

@@ -10,7 +10,7 @@ start /usr/kernel/starve.kdl
 begun=$(now)
 named_hogs shared shared shared shared
 for _ in 1 2 3; do
-	sh -c "while :; do :; done" &
+	hog &
 	starved="${starved-} $!"
 done
 # This shell starves as well. Longer than 30 s, after which the kernel would end the run.
