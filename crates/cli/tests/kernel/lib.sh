@@ -182,6 +182,13 @@ end_hogs() {
 	hogs=
 }
 
+# end_agent PID: the agent ends that the hierarchy's file has started. One that nobody asks is parked: runnable, and
+# without a CPU for as long as that, which is no lost thread.
+end_agent() {
+	kill "$1"
+	within 50 has_ended "$1" || fail "the agent of the file does not end"
+}
+
 # No thread of the machine may be runnable, and without CPU time, for 5 seconds.
 none_is_lost() {
 	waiting >/tmp/waited

@@ -111,9 +111,7 @@ goes U
 hogs="$worker $one $two"
 hogs_get_on 2
 end_hogs
-# The agent that nobody asks any more is parked: runnable, and without a CPU for as long as that.
-kill "$own"
-within 50 has_ended "$own" || fail "the agent of the file does not end"
+end_agent "$own"
 none_is_lost
 stop
 grep -q "OWN-agent" /tmp/report || fail "the report has no agent"

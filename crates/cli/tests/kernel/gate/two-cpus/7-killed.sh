@@ -38,11 +38,14 @@ hogs 1
 hogs=${hogs# }
 for instant in $(seq 0 $((INSTANTS - 1))); do killed "$instant"; done
 begin
+has_started chooser
+of_file=$agent
 hls ctl promote U --below PS width=1 -- chooser &
 moves $! U
 asks grant U "$hogs" slot=1
 hogs_get_on 1
 asks demote U
 end_hogs
+end_agent "$of_file"
 none_is_lost
 stop
