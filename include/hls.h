@@ -153,27 +153,39 @@ static inline int hls_errno_of(const char *reply)
 #define HLS_PATIENCE 60
 #define HLS_PATIENCE_FOR_AN_ENGINE 600
 
-/* Sends a message, its NUL included, and waits for its reply. */
-static inline int hls_exchange(const char *message, size_t length, struct hls_descriptors *descriptors, int seconds)
+/* Connects to this socket. */
+static inline int hls_connect_to(int fd, const char *path)
 {
 	struct sockaddr_un address;
-	struct timeval patience = {seconds, 0};
-	char reply[512];
-	int error = 0;
 
-	if (sizeof(HLS_SOCKET) > sizeof(address.sun_path)) {
+	if (strlen(path) >= sizeof(address.sun_path)) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
 	memset(&address, 0, sizeof(address));
 	address.sun_family = AF_UNIX;
-	memcpy(address.sun_path, HLS_SOCKET, sizeof(HLS_SOCKET));
+	strcpy(address.sun_path, path);
+	return connect(fd, (const struct sockaddr *)&address, sizeof(address));
+}
+
+/* Connects to the hierarchy: by root's socket where the system lets the caller, so that no crowd of users is before. */
+static inline int hls_connect(int fd)
+{
+	return hls_connect_to(fd, HLS_SOCKET ".root") ? hls_connect_to(fd, HLS_SOCKET) : 0;
+}
+
+/* Sends a message, its NUL included, and waits for its reply. */
+static inline int hls_exchange(const char *message, size_t length, struct hls_descriptors *descriptors, int seconds)
+{
+	struct timeval patience = {seconds, 0};
+	char reply[512];
+	int error = 0;
+
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ||
-	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) || hls_connect(fd) ||
 	    /* A server that has closed the connection may have said why. */
 	    (hls_send(fd, message, length) && errno != EPIPE) || hls_receive(fd, reply, sizeof(reply), descriptors))
 		error = errno;

@@ -4,7 +4,8 @@
 //! Each user has a fiftieth of a CPU: there is one request at a time, and between two of the same user is a pause in
 //! proportion to the CPU time that the first took. The CPU time of a request is that of the thread that carries it out,
 //! and the time that other threads and processes use for it ([`add_used`]). Users take turns, so that nobody waits for
-//! all that another one has asked; after a request the others wait as well, but not for long. Root does not wait.
+//! all that another one has asked; after a request the others wait as well, but not for long. Root does not wait, and
+//! users wait while root is answered, for a second of each of root's requests at most.
 
 use hls_plan::Turns;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -19,6 +20,9 @@ const PAUSE: u32 = 49;
 /// No other user waits longer for the next turn.
 const LONGEST_FOR_OTHERS: Duration = Duration::from_secs(1);
 
+/// While a request of root's is answered users wait for so long at most.
+const LONGEST_FOR_ROOT: Duration = Duration::from_secs(1);
+
 /// Turns of users.
 pub struct Allowance {
     state: Mutex<State>,
@@ -32,6 +36,9 @@ struct State {
     current: Option<u64>,
     /// How many there were.
     requests: u64,
+    /// How many requests of root's are under way, and until when users wait for them.
+    of_root: u32,
+    roots_until: Option<Instant>,
     /// When the next turn may begin.
     next_at: Instant,
     /// When the next turn of a user may begin, where that is later.
@@ -66,6 +73,8 @@ impl Allowance {
             waiting: Turns::default(),
             current: None,
             requests: 0,
+            of_root: 0,
+            roots_until: None,
             next_at: Instant::now(),
             next_of: HashMap::new(),
             has_stopped: false,
@@ -83,19 +92,33 @@ impl Allowance {
             if state.has_stopped {
                 return None;
             }
-            if state.call_next(Instant::now()) {
+            let now = Instant::now();
+            if state.call_next(now) {
                 self.changed.notify_all();
             }
             if state.current == Some(request) {
                 return Some(Turn { allowance: self, user, used_before: used(), of_thread: PhantomData });
             }
-            let longest = state.from(user).saturating_duration_since(Instant::now());
+            let longest = state.from(user).saturating_duration_since(now);
             state = match longest.is_zero() {
                 // Another one's turn goes on, or is next.
                 true => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
                 false => self.changed.wait_timeout(state, longest).unwrap_or_else(PoisonError::into_inner).0,
             };
         }
+    }
+
+    /// A request of root's begins.
+    pub fn root(&self) -> OfRoot<'_> {
+        let mut state = self.state();
+        state.of_root += 1;
+        state.roots_until = Some(Instant::now() + LONGEST_FOR_ROOT);
+        OfRoot(self)
+    }
+
+    /// Until when users wait since root is answered.
+    pub fn roots_until(&self) -> Option<Instant> {
+        self.state().roots_until
     }
 
     /// Nobody waits any more.
@@ -112,12 +135,13 @@ impl Allowance {
 impl State {
     /// When the next turn of this user may begin.
     fn from(&self, user: u32) -> Instant {
-        self.next_of.get(&user).map_or(self.next_at, |of_user| self.next_at.max(*of_user))
+        let of_user = self.next_of.get(&user).copied();
+        [of_user, self.roots_until].into_iter().flatten().fold(self.next_at, Instant::max)
     }
 
     /// Calls the next request, if it is time for one; whether it did.
     fn call_next(&mut self, now: Instant) -> bool {
-        if self.current.is_some() || now < self.next_at {
+        if self.current.is_some() || now < self.next_at || self.roots_until.is_some_and(|until| now < until) {
             return false;
         }
         self.next_of.retain(|_, from| *from > now);
@@ -141,6 +165,20 @@ impl Drop for Turn<'_> {
         self.allowance.state().end(self.user, used, Instant::now());
         // Those that wait look at the time.
         self.allowance.changed.notify_all();
+    }
+}
+
+/// A request of root's, until this is dropped.
+pub struct OfRoot<'a>(&'a Allowance);
+
+impl Drop for OfRoot<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.of_root -= 1;
+        if state.of_root == 0 {
+            state.roots_until = None;
+            self.0.changed.notify_all();
+        }
     }
 }
 
@@ -183,6 +221,29 @@ mod tests {
         state.end(2, MS, now + 1001 * MS);
         assert!(!state.call_next(now + 195_999 * MS) && state.call_next(now + 196_001 * MS));
         assert_eq!(state.current, Some(7));
+    }
+
+    /// Users wait while root is answered, but not for more than a second.
+    #[test]
+    fn root_comes_first() {
+        let allowance = Allowance::new();
+        let (one, other) = (allowance.root(), allowance.root());
+        let until = allowance.roots_until().unwrap();
+        {
+            let mut state = allowance.state();
+            state.waiting.add(1, 7);
+            assert!(!state.call_next(until - MS) && state.from(1) == until);
+        }
+        drop(one);
+        assert!(!allowance.state().call_next(until - MS), "the other request is under way");
+        drop(other);
+        assert!(allowance.state().call_next(until - MS), "no request is");
+        let _slow = allowance.root();
+        let mut state = allowance.state();
+        let until = state.roots_until.unwrap();
+        (state.current, state.next_at) = (None, until);
+        state.waiting.add(1, 8);
+        assert!(state.call_next(until), "a slow one keeps users waiting for a second");
     }
 
     /// Four clients that ask have a fiftieth of a CPU together, not each: behind three of them comes a pause.

@@ -16,6 +16,7 @@
 //! ```
 
 mod allowance;
+mod attendants;
 mod building;
 mod client;
 mod descriptors;

@@ -1,9 +1,11 @@
-//! The clients: who may connect, how much, how long. One thread a client, so that none waits for another.
+//! The clients: who may connect, how much, how long. Each has a thread (`attendants.rs`), so that none waits for
+//! another.
 //!
 //! Relies on the kernel for the peers' credentials. A request is carried out when all of it is here, whole, whatever
 //! becomes of its sender; a client that stalls or sends too much loses its connection and nothing else.
 
 use crate::allowance::{Allowance, pause_after, thread_time};
+use crate::attendants::{Attendants, Next};
 use crate::descriptors::send_with;
 use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
@@ -36,6 +38,8 @@ const MAX_CLIENTS_OF_A_USER: usize = 8;
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection on which nothing comes is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// While root is answered the door is shut for users, for so long each time.
+const SHUT_FOR: Duration = Duration::from_millis(10);
 /// Schedulers that go with their last thread are looked for that often.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -50,16 +54,18 @@ pub fn serve<E: RunningEngine + Send>(
 ) -> io::Result<()> {
     let clients = Clients::default();
     let allowance = &Allowance::new();
+    let attendants = &Attendants::new();
     let mut door = Door::new();
     let mut sweep_at = Instant::now();
     thread::scope(|scope| {
-        // Where no thread can be had, the client is dropped, and with it its connection.
+        let staff = Staff { scope, attendants, manager, allowance };
+        staff.hire(true);
+        staff.hire(false);
         let let_in = |person: u32, stream: UnixStream| {
+            // One that has gone meanwhile is not let in.
             let Ok(client) = clients.admit(person, stream) else { return };
-            let _ = thread::Builder::new().spawn_scoped(scope, move || {
-                // How a connection ended is of no interest to anyone else; a panic is seen by the loop below.
-                let _ = panic::catch_unwind(AssertUnwindSafe(|| attend(&client, manager, allowance)));
-            });
+            let is_root = client.peer.is_root();
+            attendants.add(client, is_root);
         };
         let result = loop {
             if stop.load(Ordering::Relaxed) {
@@ -68,9 +74,16 @@ pub fn serve<E: RunningEngine + Send>(
             if manager.is_poisoned() {
                 break Err(io::Error::other("a request to the control socket was not finished"));
             }
-            match socket.next_client(door.users_from, door.longest_wait()) {
+            // While root is answered, the door is shut for users.
+            let shut_until = allowance.roots_until().filter(|until| *until > Instant::now());
+            let (users_from, longest) = match shut_until {
+                None => (door.users_from, door.longest_wait()),
+                Some(until) => (door.users_from.max(until), SHUT_FOR),
+            };
+            match socket.next_client(users_from, longest) {
                 Ok(Some(stream)) if is_root(&stream) => let_in(Peer::ROOT.uid, stream),
                 Ok(Some(stream)) => door.receive(stream, &clients),
+                Ok(None) if shut_until.is_some() => {}
                 Ok(None) => {
                     // A manager that is busy with a request does the same by itself.
                     manager.try_lock().iter_mut().for_each(|manager| match sweep_at <= Instant::now() {
@@ -84,12 +97,51 @@ pub fn serve<E: RunningEngine + Send>(
                 }
                 Err(error) => break Err(error),
             }
-            door.let_one_in(let_in);
+            if shut_until.is_none() {
+                door.let_one_in(let_in);
+            }
         };
         allowance.stop();
+        attendants.stop();
         clients.end_all();
         result
     })
+}
+
+/// What a thread that attends to clients needs, and to make another one.
+struct Staff<'scope, 'env, 'c, E> {
+    scope: &'scope thread::Scope<'scope, 'env>,
+    attendants: &'env Attendants<Client<'c>>,
+    manager: &'env Mutex<Manager<E>>,
+    allowance: &'env Allowance,
+}
+
+impl<E> Clone for Staff<'_, '_, '_, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for Staff<'_, '_, '_, E> {}
+
+impl<E: RunningEngine + Send> Staff<'_, '_, '_, E> {
+    /// Makes a thread that attends to root alone, or to anybody. Where none can be had, clients wait for those that
+    /// there are.
+    fn hire(self, of_root_alone: bool) {
+        let thread = thread::Builder::new().name("hls-client".into());
+        let _ = thread.spawn_scoped(self.scope, move || {
+            while let Some(Next { client, is_last }) = self.attendants.next(of_root_alone) {
+                let is_root = client.peer.is_root();
+                if is_last && !is_root {
+                    self.hire(false);
+                }
+                // How a connection ended is of no interest to anyone else; a panic is seen by `serve`.
+                let _ =
+                    panic::catch_unwind(AssertUnwindSafe(|| attend(&client, self.manager, self.allowance)));
+                drop(client);
+            }
+        });
+    }
 }
 
 fn is_root(stream: &UnixStream) -> bool {
@@ -270,15 +322,15 @@ fn attend<E: RunningEngine>(
             Received::Bad(reason) => return send(&client.stream, &Fault::malformed(&reason).message()),
         };
         client.clients.note_use(client.number);
-        let turn = if client.peer.is_root() {
-            None
+        let answer = || answer(manager, client.peer, &message);
+        // The turn ends before the answer is sent: a client that does not read it keeps nobody waiting.
+        let answer = if client.peer.is_root() {
+            let _first = allowance.root();
+            answer()
         } else {
-            let Some(turn) = allowance.turn(client.person) else { return Ok(()) };
-            Some(turn)
+            let Some(_turn) = allowance.turn(client.person) else { return Ok(()) };
+            answer()
         };
-        let answer = answer(manager, client.peer, &message);
-        // A client that does not read its answer keeps nobody waiting.
-        drop(turn);
         if let Some(message) = answer.message {
             let rest = match &answer.descriptors[..] {
                 [] => &message[..],

@@ -9,7 +9,7 @@
 //!         | in 20      :       /
 //!         +---- hls-or-rest --+            a join: hls runs as any thread that nobody placed, too
 //!                    |
-//!                   hls (round robin)
+//!                   hls (proportional share)
 //! ```
 //! So whatever the hierarchy does, `hls` has its reservation, and while others want the CPU it has hardly more.
 
@@ -106,7 +106,8 @@ impl Completion {
         self.hierarchy.stealing = Some(reserved);
         let join = self.scheduler("join", "hls-or-rest", &[]);
         let join = self.add(join);
-        let service = self.scheduler("round-robin", "hls", &[("quantum", DEFAULT_QUANTUM)]);
+        // A thread that wakes up, with a question of root's perhaps, has its turn before one that computes for long.
+        let service = self.scheduler("proportional-share", "hls", &[("quantum", DEFAULT_QUANTUM)]);
         let service = self.add(Scheduler { is_service: true, ..service });
         let default = self.hierarchy.default_scheduler().expect("the default was added before");
         let policy_of = |scheduler: usize| self.hierarchy.schedulers[scheduler].policy;

@@ -458,7 +458,8 @@ impl ChangeableEngine for Engine {
 
     fn thread(&mut self, tid: u32) -> Option<EngineThread> {
         self.known(tid).or_else(|| {
-            self.look_at_new_threads(|entry| entry.pid == tid);
+            let found = self.look_at_new_threads(|entry| entry.pid == tid);
+            found.into_iter().for_each(|tid| self.assign_anew(tid));
             self.known(tid)
         })
     }
@@ -497,9 +498,10 @@ impl ChangeableEngine for Engine {
         None
     }
 
+    /// As of the last call of the core: one for each of thousands of threads would take long.
     fn ran(&mut self, core_vp: CoreVp) -> Nanos {
-        let now = self.built.core.now().unwrap_or_default();
-        self.built.core.view().ran(core_vp, now)
+        let called_at = self.built.core.called_at();
+        self.built.core.view().ran(core_vp, called_at)
     }
 
     fn stolen(&mut self) -> Nanos {

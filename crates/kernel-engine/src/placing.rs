@@ -14,6 +14,7 @@ use hls_monitor::event::{ObservedVp, What};
 use hls_plan::assign::{Assignment, Instance, RealThread, Successor};
 use hls_plan::{ChangeableEngine, PlannedThreads, vp_params};
 use std::mem;
+use std::time::Duration;
 
 /// So many threads are described anew at each look.
 const DESCRIBED_AGAIN: usize = 2;
@@ -21,8 +22,10 @@ const DESCRIBED_AGAIN: usize = 2;
 /// Stands for the user of threads that nobody named; no user has this number.
 const NOBODY: u32 = u32::MAX;
 
-/// So many threads are looked at before other work is done. Each may take two reads of `/proc`.
-const MOST_AT_ONCE: usize = 64;
+/// So many threads are looked at before other work is done,
+const MOST_AT_ONCE: usize = 32;
+/// and for so much CPU time they are described, which takes two reads of `/proc` for each.
+const LONGEST_AT_ONCE: Duration = Duration::from_millis(1);
 
 impl Engine {
     /// Looks at what has happened to threads, as far as there is time for it at once; whether there is more to look at.
@@ -48,9 +51,10 @@ impl Engine {
         is_behind
     }
 
-    /// Looks out of their turn at threads that have come since the last look, as far as they are such. What else has
-    /// happened to them stays to be looked at in its turn.
-    pub(crate) fn look_at_new_threads(&mut self, is_such: impl Fn(&ThreadEntry) -> bool) {
+    /// Looks out of their turn at threads that have come since the last look, as far as they are such; returns their
+    /// TIDs. What else has happened to them stays to be looked at in its turn.
+    pub(crate) fn look_at_new_threads(&mut self, is_such: impl Fn(&ThreadEntry) -> bool) -> Vec<u32> {
+        let mut found = Vec::new();
         for vp in self.built.core.changed() {
             let entry = self.built.core.thread(vp);
             if entry.pid == 0 || !is_such(&entry) {
@@ -60,14 +64,16 @@ impl Engine {
                 self.forget(tid);
             }
             self.look_at(Changed { vp, changes: 0 }, &entry);
-            self.assign_anew(entry.pid);
+            found.push(entry.pid);
         }
+        found
     }
 
     /// Puts threads that wait for it where the rules want them, as far as there is time for it at once; whether more
     /// could be described at once.
     fn describe_those_that_wait(&mut self) -> bool {
-        for _ in 0..MOST_AT_ONCE {
+        let begun = cpu_time();
+        while cpu_time().saturating_sub(begun) < LONGEST_AT_ONCE {
             if !self.threads.budget.is_left() {
                 return false;
             }
@@ -203,7 +209,7 @@ impl Engine {
     }
 
     /// Puts a thread where the rules of the file want it by what `/proc` says now.
-    fn assign_anew(&mut self, tid: u32) {
+    pub(crate) fn assign_anew(&mut self, tid: u32) {
         self.describe(tid);
         self.assign(tid);
     }

@@ -53,13 +53,13 @@ pub fn schedule(
     let mut run = Run::attach(&subject, options, listeners, (keeper, steps), console)?;
     let server = Server::start(socket, &mut run, (&subject, owners), options.rules, console.clone())?;
     run.begin(length)?;
+    let answer = |run: &mut Run| server.as_ref().is_some_and(|server| server.answer(run));
     let end = loop {
-        let now = run.poll()?;
+        let now = run.poll(answer)?;
         if keeper.asks_to_end() || length.is_some_and(|length| now >= length) {
             break now;
         }
         let left = length.map_or(LONGEST, |length| Duration::from_nanos((length - now).0)).min(LONGEST);
-        let answer = |run: &mut Run| server.iter().for_each(|server| server.answer(run));
         run.rest(server.as_ref().map(AsFd::as_fd), answer, left)?;
     };
     server.into_iter().for_each(Server::end);

@@ -27,15 +27,19 @@ use hls_real_threads::ThreadProcess;
 use hls_units::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use std::collections::VecDeque;
 use std::io;
 use std::iter;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// After something happened the run waits so long before it polls the engine: to poll takes the CPU from the
 /// thread that has it.
 const SHORTEST: Duration = Duration::from_millis(10);
+/// Between so many records the run looks for requests: on a slow machine that is a millisecond.
+const RECORDS_AT_ONCE: usize = 32;
 /// The length of a run that nobody limits.
 const ENDLESS: Nanos = Nanos(u64::MAX / 4);
 /// The observer looks for threads that wait in vain only up to so long ago: time that is being stolen from them is
@@ -56,8 +60,10 @@ pub struct Run<'t> {
     _devices: Devices,
     /// The names of the file's threads.
     names: Vec<String>,
-    /// Records that were read and not yet handed on.
-    batch: Vec<Record>,
+    /// Records that were taken from the engine and not yet handed on, in order of time.
+    batch: VecDeque<Record>,
+    /// Up to when all records have been taken.
+    taken_until: Nanos,
     /// The CPU time that it took to process events.
     events_took: Duration,
     alarm: Alarm,
@@ -125,7 +131,8 @@ impl<'t> Run<'t> {
             commands,
             load,
             names,
-            batch: Vec::new(),
+            batch: VecDeque::new(),
+            taken_until: Nanos::ZERO,
             events_took: Duration::ZERO,
             alarm: Alarm::default(),
             failed: None,
@@ -144,10 +151,19 @@ impl<'t> Run<'t> {
         Ok(self.commands.go()?)
     }
 
-    /// Processes what happened since the last time, and says which promises broke. Returns the time up to which this
-    /// is.
-    pub fn poll(&mut self) -> Result<Nanos, Error> {
-        let now = self.process_events()?;
+    /// Processes what happened since the last time, and says which promises broke. Calls `answer` now and then, for
+    /// requests that come meanwhile; `answer` says whether there were some. Returns the time up to which this is.
+    pub fn poll(&mut self, answer: impl Fn(&mut Self) -> bool) -> Result<Nanos, Error> {
+        self.for_events(Self::take_events)?;
+        while self.for_events(Self::process_some_records) {
+            // Whoever asked goes first, and may ask for more.
+            while answer(self) {
+                self.failed.take().map_or(Ok(()), Err)?;
+                thread::yield_now();
+            }
+        }
+        self.for_events(Self::note_choices);
+        let now = self.taken_until;
         self.registry.listeners.observer.advance(now.saturating_sub(PATIENCE));
         self.alarm.raise(&mut self.registry.listeners.observer, now, &*self.console);
         if let Some(checks) = &mut self.checks {
@@ -174,8 +190,18 @@ impl<'t> Run<'t> {
     /// Processes the notices and records since the last time, the records in order of time. Returns the time up to
     /// which this is.
     fn process_events(&mut self) -> Result<Nanos, Error> {
+        self.for_events(|it| {
+            it.take_events()?;
+            while it.process_some_records() {}
+            it.note_choices();
+            Ok(it.taken_until)
+        })
+    }
+
+    /// Does a part of the work for events, the time of which nobody pays who asks.
+    fn for_events<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let begun = thread_time();
-        let result = self.process_events_until_now();
+        let result = work(self);
         self.events_took += thread_time().saturating_sub(begun);
         result
     }
@@ -185,13 +211,14 @@ impl<'t> Run<'t> {
         thread_time().saturating_sub(self.events_took)
     }
 
-    fn process_events_until_now(&mut self) -> Result<Nanos, Error> {
+    /// Takes the records since the last time, and reports the notices.
+    fn take_events(&mut self) -> Result<(), Error> {
         // The time first: all records up to it are there when the engine is polled.
         let now = self.engine.now().map_err(failed)?;
         // Threads of the workload that arrive are placed after the poll, by which the engine comes to know them.
         let come = self.load.as_mut().map_or(Ok(Vec::new()), |load| load.arrivals(Nanos::ZERO))?;
         let batch = &mut self.batch;
-        self.engine.poll(&mut |record| batch.push(*record)).map_err(failed)?;
+        self.engine.poll(&mut |record| batch.push_back(*record)).map_err(failed)?;
         let notices = self.engine.take_notices();
         notices.iter().for_each(|notice| report_notice(notice, &self.names, &*self.console));
         if let Some(load) = &mut self.load {
@@ -201,14 +228,24 @@ impl<'t> Run<'t> {
             }
             load.events(&mut |record| batch.extend(of_job(record)));
         }
-        batch.sort_by_key(|record| record.at);
-        batch.iter().for_each(|record| report_cpu(record, &*self.console));
-        for record in batch.drain(..) {
+        batch.make_contiguous().sort_by_key(|record| record.at);
+        self.taken_until = now;
+        Ok(())
+    }
+
+    /// Hands on the first records of those that were taken; whether there are more.
+    fn process_some_records(&mut self) -> bool {
+        for record in self.batch.drain(..self.batch.len().min(RECORDS_AT_ONCE)) {
+            report_cpu(&record, &*self.console);
             self.registry.record(&record);
         }
         self.registry.report_disabled_policies(&mut self.engine);
-        self.registry.listeners.note_choices(now, || self.engine.decided());
-        Ok(now)
+        !self.batch.is_empty()
+    }
+
+    /// Notes how schedulers have come to their choices, when all records have been handed on.
+    fn note_choices(&mut self) {
+        self.registry.listeners.note_choices(self.taken_until, || self.engine.decided());
     }
 
     /// Waits until the engine has events or the keeper says something, or for `time`. Requests are answered meanwhile:
@@ -216,7 +253,7 @@ impl<'t> Run<'t> {
     pub fn rest(
         &mut self,
         asked: Option<BorrowedFd>,
-        answer: impl Fn(&mut Self),
+        answer: impl Fn(&mut Self) -> bool,
         mut time: Duration,
     ) -> Result<(), Error> {
         let begun = Instant::now();

@@ -91,11 +91,11 @@ impl Server {
         Ok(Some(Server { questions, bell, stop, thread }))
     }
 
-    /// Answers the questions that have come.
-    pub fn answer(&self, run: &mut Run) {
+    /// Answers the questions that have come; whether there were some.
+    pub fn answer(&self, run: &mut Run) -> bool {
         // The bell is silenced first: questions from here on ring it again. That it was silent already is no error.
         let _ = rustix::io::read(&*self.bell, &mut [0; 8]);
-        self.questions.try_iter().for_each(|question| question(run));
+        self.questions.try_iter().map(|question| question(run)).count() > 0
     }
 
     /// Ends the service.
