@@ -257,14 +257,54 @@ pub struct Named {
     pub comm: String,
 }
 
+/// What a status asks of a run. Where there are thousands of threads that takes long.
+pub trait Readings {
+    /// All threads of the machine.
+    ///
+    /// # Errors
+    /// As of [`RunningEngine::thread`].
+    fn threads(&mut self) -> Result<Vec<Thread>, EngineError>;
+
+    /// What became of the promises to these VPs, in their order.
+    ///
+    /// # Errors
+    /// The run has ended.
+    fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError>;
+
+    /// How a scheduler whose policy has pages came to its choices; `None`: the policy has none.
+    ///
+    /// # Errors
+    /// The run has ended.
+    fn decided(&mut self, scheduler: CoreScheduler) -> Result<Option<Decided>, EngineError>;
+
+    /// Time that was stolen from the machine so far, over all CPUs.
+    ///
+    /// # Errors
+    /// The run has ended.
+    fn stolen(&mut self) -> Result<Nanos, EngineError>;
+
+    /// How long the hierarchy's lock, under which decisions and changes are made, was held, of the holds that were
+    /// measured, and waited for at most so far. `None` in the simulator, where nothing takes time.
+    ///
+    /// # Errors
+    /// The run has ended.
+    fn longest_hold_and_wait(&mut self) -> Result<Option<(Nanos, Nanos)>, EngineError>;
+}
+
 /// An engine that runs a hierarchy, as whoever answers requests sees it.
 ///
 /// A run may end at any moment, also in the midst of a request. Then its threads, and what became of them, are gone for
 /// the engine, though they live: so every question can be answered by [`EngineError::Ended`], and no engine answers for
 /// a run that has ended that something is not there.
-pub trait RunningEngine {
+pub trait RunningEngine: Readings {
     /// An engine with other policies, ready to take over.
     type NextEngine;
+
+    /// What asks the same run for readings when others have the engine.
+    type Reader: Readings;
+
+    /// One of these; `None`: only the engine itself can be asked.
+    fn reader(&self) -> Option<Self::Reader>;
 
     /// Makes a change.
     ///
@@ -312,19 +352,13 @@ pub trait RunningEngine {
     /// The run has ended; the system does not say who the thread is.
     fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError>;
 
-    /// Whether a thread still lives. Cheaper than [`RunningEngine::thread`].
+    /// Whether each of these threads still lives, in their order. Cheaper than [`RunningEngine::thread`].
     ///
     /// # Errors
     /// The run has ended.
-    fn lives(&mut self, thread: ThreadKey) -> Result<bool, EngineError>;
+    fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError>;
 
-    /// All threads of the machine.
-    ///
-    /// # Errors
-    /// As of [`RunningEngine::thread`].
-    fn threads(&mut self) -> Result<Vec<Thread>, EngineError>;
-
-    /// What an engine that knows threads by their numbers alone leaves out in [`RunningEngine::threads`] is filled in
+    /// What an engine that knows threads by their numbers alone leaves out in [`Readings::threads`] is filled in
     /// here, and threads that have ended meanwhile are left out. No engine waits for it: of thousands of threads that
     /// takes long.
     ///
@@ -338,29 +372,4 @@ pub trait RunningEngine {
     /// Called when the promise becomes another; what the file promises is known at the beginning. No answer depends on
     /// it: a run that has ended promises nothing.
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee);
-
-    /// What became of the promises to these VPs, in their order.
-    ///
-    /// # Errors
-    /// The run has ended.
-    fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError>;
-
-    /// How a scheduler whose policy has pages came to its choices; `None`: the policy has none.
-    ///
-    /// # Errors
-    /// The run has ended.
-    fn decided(&mut self, scheduler: CoreScheduler) -> Result<Option<Decided>, EngineError>;
-
-    /// Time that was stolen from the machine so far, over all CPUs.
-    ///
-    /// # Errors
-    /// The run has ended.
-    fn stolen(&mut self) -> Result<Nanos, EngineError>;
-
-    /// How long the hierarchy's lock, under which decisions and changes are made, was held, of the holds that were
-    /// measured, and waited for at most so far. `None` in the simulator, where nothing takes time.
-    ///
-    /// # Errors
-    /// The run has ended.
-    fn longest_hold_and_wait(&mut self) -> Result<Option<(Nanos, Nanos)>, EngineError>;
 }

@@ -44,7 +44,7 @@ pub use allowance::{add_used, thread_time};
 pub use client::{Client, ClientError, Grant, Promotion, this_thread};
 pub use engine::{
     Created, EngineError, HierarchyChange, Named, Observed, PolicyDisabled, PolicySource, Preparation,
-    Prepared, Promisee, RunningEngine, Thread,
+    Prepared, Promisee, Readings, RunningEngine, Thread,
 };
 pub use error::{Error, Refusal};
 pub use loaded::LoadedPolicy;

@@ -6,7 +6,7 @@
 use crate::engine::{PolicyDisabled, RunningEngine, Thread};
 use crate::error::Error;
 use crate::loaded::{LoadedPolicy, known, policy_of, presets};
-use crate::tree::{Layout, Lease, Lost, Tree};
+use crate::tree::{Layout, Lost, Tree};
 use hls_calculus::Mode;
 use hls_hierarchy::{Policies, Policy};
 use hls_plan::ThreadKey;
@@ -140,12 +140,8 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Ends the guarantees of threads that have ended.
     pub(crate) fn end_leases(&mut self) -> Result<(), Error> {
-        let mut gone = Vec::new();
-        for Lease { key, .. } in self.tree.leases.values() {
-            if !self.engine.lives(*key)? {
-                gone.push(key.tid);
-            }
-        }
+        let keys: Vec<ThreadKey> = self.tree.leases.values().map(|lease| lease.key).collect();
+        let gone = self.gone(&keys)?;
         if gone.is_empty() {
             return Ok(());
         }
@@ -159,6 +155,15 @@ impl<E: RunningEngine> Manager<E> {
         }
         self.commit(tree);
         Ok(())
+    }
+
+    /// The TIDs of those of these threads that have ended.
+    pub(crate) fn gone(&mut self, keys: &[ThreadKey]) -> Result<Vec<u32>, Error> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let live = self.engine.live(keys)?;
+        Ok(keys.iter().zip(live).filter(|(_, lives)| !lives).map(|(key, _)| key.tid).collect())
     }
 
     /// Makes a copy of the tree the hierarchy, and has the engine watch the promises that have changed.

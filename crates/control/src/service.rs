@@ -111,7 +111,10 @@ fn control<E: RunningEngine>(
     match name {
         "Status" => {
             parameters.finish()?;
-            let status = with(manager, Manager::status)?;
+            let status = match with(manager, Manager::sketch)? {
+                Some(sketch) => sketch.status().map_err(|error| fault(error.into()))?,
+                None => with(manager, Manager::status)?,
+            };
             value(status.named::<E>().map_err(|error| fault(error.into()))?)
         }
         "Create" => {

@@ -2,7 +2,7 @@
 //!
 //! Relies on the tree for what is promised and on the engine for what became of it. Changes nothing.
 
-use crate::engine::{EngineError, Named, Observed, RunningEngine, Thread};
+use crate::engine::{EngineError, Named, Observed, Readings, RunningEngine, Thread};
 use crate::error::Error;
 use crate::manager::{Manager, Suspensions};
 use crate::tree::{Above, Scheduler, Tree};
@@ -148,7 +148,29 @@ impl Status {
     }
 }
 
+/// What a status needs of the manager. The rest is asked of the run when others have the manager again.
+pub(crate) struct Sketch<R> {
+    tree: Tree,
+    suspensions: Suspensions,
+    reader: R,
+}
+
+impl<R: Readings> Sketch<R> {
+    /// The status, as of [`Manager::status`]. What has changed since the sketch was made is as it was then.
+    pub(crate) fn status(mut self) -> Result<Status, EngineError> {
+        status(&self.tree, &self.suspensions, &mut self.reader)
+    }
+}
+
 impl<E: RunningEngine> Manager<E> {
+    /// What a status needs of this manager; `None`: the engine alone can be asked for the rest.
+    pub(crate) fn sketch(&mut self) -> Result<Option<Sketch<E::Reader>>, Error> {
+        self.sweep()?;
+        let reader = self.engine.reader();
+        let (tree, suspensions) = (&self.tree, &self.suspensions);
+        Ok(reader.map(|reader| Sketch { tree: tree.clone(), suspensions: suspensions.clone(), reader }))
+    }
+
     /// The hierarchy, what was promised and what became of it; of threads what the engine knows
     /// ([`RunningEngine::named`] fills in the rest).
     ///
@@ -161,11 +183,7 @@ impl<E: RunningEngine> Manager<E> {
 }
 
 /// Asks the engine for all that the tree does not know.
-fn status(
-    tree: &Tree,
-    suspensions: &Suspensions,
-    engine: &mut impl RunningEngine,
-) -> Result<Status, EngineError> {
+fn status(tree: &Tree, suspensions: &Suspensions, engine: &mut impl Readings) -> Result<Status, EngineError> {
     let threads = engine.threads()?;
     let of_schedulers = tree.all().flat_map(|(_, scheduler)| &scheduler.above).flat_map(|above| &above.vps);
     let vps: Vec<CoreVp> = of_schedulers.copied().chain(threads.iter().map(|thread| thread.key.vp)).collect();

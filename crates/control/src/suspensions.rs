@@ -8,6 +8,7 @@
 use crate::engine::{EngineError, HierarchyChange, RunningEngine};
 use crate::error::Error;
 use crate::manager::{Manager, Peer, Suspension};
+use hls_plan::ThreadKey;
 
 impl<E: RunningEngine> Manager<E> {
     /// Suspends a thread in the name of a scheduler that is above it, at any distance; without a name, of the one right
@@ -53,8 +54,10 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Resumes threads whose holder has gone, and forgets those that have ended.
     pub(crate) fn end_suspensions(&mut self) -> Result<(), Error> {
+        let keys: Vec<ThreadKey> = self.suspensions.values().map(|suspension| suspension.thread).collect();
+        let gone = self.gone(&keys)?;
         for (tid, Suspension { thread, by }) in self.suspensions.clone() {
-            let lives = self.engine.lives(thread)?;
+            let lives = !gone.contains(&tid);
             if lives && self.tree.find(&by).is_ok() {
                 continue;
             }

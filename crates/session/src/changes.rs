@@ -167,12 +167,11 @@ pub trait ChangeableRun<'t> {
         self.goes_on().map(|()| observed)
     }
 
-    /// Whether this thread lives.
-    fn lives(&mut self, thread: ThreadKey) -> Result<bool, EngineError> {
-        match living(self.parts().0, thread) {
-            Ok(_) => Ok(true),
-            Err(_) => self.goes_on().map(|()| false),
-        }
+    /// Whether each of these threads lives.
+    fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError> {
+        let engine = self.parts().0;
+        let live: Vec<bool> = threads.iter().map(|thread| living(engine, *thread).is_ok()).collect();
+        if live.contains(&false) { self.goes_on().map(|()| live) } else { Ok(live) }
     }
 
     /// Where a thread is, if it is there. Whose it is and what it is called, others know.
@@ -184,10 +183,21 @@ pub trait ChangeableRun<'t> {
         }
     }
 
+    /// The TIDs of all threads.
+    fn tids(&mut self) -> Vec<u32> {
+        self.parts().0.tids()
+    }
+
     /// Where all threads are.
     fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
+        let tids = self.tids();
+        self.threads_of(&tids)
+    }
+
+    /// Where those of these threads are that are there.
+    fn threads_of(&mut self, tids: &[u32]) -> Result<Vec<Thread>, EngineError> {
         let (engine, registry) = self.parts();
-        let found = engine.tids().into_iter().filter_map(|tid| engine.thread(tid));
+        let found = tids.iter().filter_map(|tid| engine.thread(*tid));
         let threads = found.collect::<Vec<_>>().into_iter().map(|found| place_of(found, registry)).collect();
         self.goes_on().map(|()| threads)
     }
@@ -336,7 +346,7 @@ mod tests {
     fn what_is_not_there_in_a_run_that_goes_on_is_not_there() {
         with_run(false, |run, one| {
             assert_eq!(run.thread(NOBODY.tid), Ok(None));
-            assert_eq!(run.lives(NOBODY), Ok(false));
+            assert_eq!(run.live(&[NOBODY]), Ok(vec![false]));
             let found = run.thread(one).unwrap().expect("it is there");
             assert_eq!(run.threads(), Ok(vec![found]));
             assert_eq!(run.observed(&[]), Ok(Vec::new()));
@@ -352,7 +362,7 @@ mod tests {
     fn nothing_is_said_to_be_missing_where_the_run_has_ended() {
         with_run(true, |run, _| {
             assert_eq!(run.thread(NOBODY.tid), Err(EngineError::Ended));
-            assert_eq!(run.lives(NOBODY), Err(EngineError::Ended));
+            assert_eq!(run.live(&[NOBODY]), Err(EngineError::Ended));
             assert_eq!(run.threads(), Err(EngineError::Ended));
             assert_eq!(run.observed(&[]), Err(EngineError::Ended));
             let gone = HierarchyChange::Suspend { thread: NOBODY, is_suspended: true };

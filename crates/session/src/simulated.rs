@@ -11,7 +11,7 @@ use crate::registry::RunRegistry;
 use hls_calculus::Guarantee;
 use hls_control::{
     Created, EngineError, HierarchyChange, Observed, Pages, PolicyDisabled, PolicySource, Preparation,
-    Prepared, Promisee, RunningEngine, Thread,
+    Prepared, Promisee, Readings, RunningEngine, Thread,
 };
 use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp, Library};
@@ -92,6 +92,11 @@ fn unusable(error: Error) -> EngineError {
 impl RunningEngine for SimulatedRun<'_> {
     /// The core with other policies; `None`: with none that are loaded.
     type NextEngine = Option<Arc<Library>>;
+    type Reader = Self;
+
+    fn reader(&self) -> Option<Self> {
+        None
+    }
 
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         self.carry_out(change)
@@ -138,18 +143,20 @@ impl RunningEngine for SimulatedRun<'_> {
         Ok(ChangeableRun::thread(self, tid)?.map(|thread| self.named(thread)))
     }
 
-    fn lives(&mut self, thread: ThreadKey) -> Result<bool, EngineError> {
-        ChangeableRun::lives(self, thread)
-    }
-
-    fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
-        let threads = ChangeableRun::threads(self)?;
-        Ok(threads.into_iter().map(|thread| self.named(thread)).collect())
+    fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError> {
+        ChangeableRun::live(self, threads)
     }
 
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
         let promise = hls_check::promise(ObservedVp::NONE, guarantee, &self.machine);
         ChangeableRun::promise(self, to, promise);
+    }
+}
+
+impl Readings for SimulatedRun<'_> {
+    fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
+        let threads = ChangeableRun::threads(self)?;
+        Ok(threads.into_iter().map(|thread| self.named(thread)).collect())
     }
 
     fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {

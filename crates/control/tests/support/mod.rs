@@ -8,7 +8,8 @@
 use hls_calculus::{GraphEdge, Guarantee, Mode};
 use hls_control::{
     Created, EngineError, Error, HierarchyChange, Layout, Manager, Observed, Pages, Peer, PolicyDisabled,
-    PolicySource, Preparation, Prepared, Promisee, RunningEngine, Socket, Status, Texts, Thread, serve,
+    PolicySource, Preparation, Prepared, Promisee, Readings, RunningEngine, Socket, Status, Texts, Thread,
+    serve,
 };
 use hls_core::pages::Decided;
 use hls_core::{Calls, Core, CoreScheduler, CoreVp, Library, Params, RecordKind};
@@ -298,7 +299,7 @@ impl Native {
     }
 
     fn living(&mut self, thread: ThreadKey) -> Result<(), EngineError> {
-        if self.lives(thread)? { Ok(()) } else { Err(EngineError::Gone) }
+        if self.live(&[thread])?[0] { Ok(()) } else { Err(EngineError::Gone) }
     }
 }
 
@@ -348,6 +349,11 @@ fn build(policies: &[PolicySource]) -> Result<Arc<Library>, hls_policy_build::Er
 
 impl RunningEngine for Native {
     type NextEngine = Arc<Library>;
+    type Reader = Native;
+
+    fn reader(&self) -> Option<Native> {
+        None
+    }
 
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         match change {
@@ -414,23 +420,28 @@ impl RunningEngine for Native {
         Ok(self.threads.get(&tid).cloned())
     }
 
-    fn lives(&mut self, thread: ThreadKey) -> Result<bool, EngineError> {
+    fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError> {
         self.question()?;
-        if self.real.contains(&thread.tid) && !Path::new(&format!("/proc/{}", thread.tid)).exists() {
-            self.real.remove(&thread.tid);
-            self.exit(thread.tid);
-        }
-        Ok(self.threads.get(&thread.tid).is_some_and(|known| known.key == thread))
-    }
-
-    fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
-        self.question()?;
-        Ok(self.threads.values().cloned().collect())
+        let mut lives = |thread: &ThreadKey| {
+            if self.real.contains(&thread.tid) && !Path::new(&format!("/proc/{}", thread.tid)).exists() {
+                self.real.remove(&thread.tid);
+                self.exit(thread.tid);
+            }
+            self.threads.get(&thread.tid).is_some_and(|known| known.key == *thread)
+        };
+        Ok(threads.iter().map(&mut lives).collect())
     }
 
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
         self.promised += 1;
         self.promises.insert(to, guarantee.rounded_for_people());
+    }
+}
+
+impl Readings for Native {
+    fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
+        self.question()?;
+        Ok(self.threads.values().cloned().collect())
     }
 
     fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {

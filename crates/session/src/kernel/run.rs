@@ -38,8 +38,8 @@ use std::time::{Duration, Instant};
 /// After something happened the run waits so long before it polls the engine: to poll takes the CPU from the
 /// thread that has it.
 const SHORTEST: Duration = Duration::from_millis(10);
-/// Between so many records the run looks for requests: on a slow machine that is a millisecond.
-const RECORDS_AT_ONCE: usize = 32;
+/// Between so many records the run looks for requests: on a slow machine that is a fifth of a millisecond.
+const RECORDS_AT_ONCE: usize = 8;
 /// The length of a run that nobody limits.
 const ENDLESS: Nanos = Nanos(u64::MAX / 4);
 /// The observer looks for threads that wait in vain only up to so long ago: time that is being stolen from them is

@@ -15,7 +15,7 @@ use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
     Created, EngineError, HierarchyChange, Layout, Manager, Named, Observed, Pages, PolicyDisabled,
-    PolicySource, Preparation, Prepared, Promisee, RunningEngine, Socket, Thread, add_used, serve,
+    PolicySource, Preparation, Prepared, Promisee, Readings, RunningEngine, Socket, Thread, add_used, serve,
 };
 use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp};
@@ -31,6 +31,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SendError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
+
+/// A status asks for so many threads at once: on a slow machine that is a millisecond of the run's time.
+const THREADS_A_QUESTION: usize = 64;
 
 /// Something that the manager wants done by the run's thread.
 type Question = Box<dyn FnOnce(&mut Run) + Send>;
@@ -116,6 +119,7 @@ impl AsFd for Server {
 }
 
 /// The run as the manager reaches it from the threads of the socket: each question is answered by the run's own thread.
+#[derive(Clone)]
 struct RemoteRun {
     to: Sender<Question>,
     bell: Bell,
@@ -154,6 +158,11 @@ impl RemoteRun {
 /// Each is done between two steps of the run.
 impl RunningEngine for RemoteRun {
     type NextEngine = NextEngine;
+    type Reader = RemoteRun;
+
+    fn reader(&self) -> Option<RemoteRun> {
+        Some(self.clone())
+    }
 
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         self.ask(move |run| match change {
@@ -209,12 +218,9 @@ impl RunningEngine for RemoteRun {
         self.ask(move |run| run.thread(tid))?.map_or(Ok(None), identified)
     }
 
-    fn lives(&mut self, thread: ThreadKey) -> Result<bool, EngineError> {
-        self.ask(move |run| run.lives(thread))
-    }
-
-    fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
-        self.ask(|run| run.threads())
+    fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError> {
+        let threads = threads.to_vec();
+        self.ask(move |run| run.live(&threads))
     }
 
     fn named(threads: Vec<Named>) -> Result<Vec<Named>, EngineError> {
@@ -231,10 +237,27 @@ impl RunningEngine for RemoteRun {
         // A run that has ended promises nothing.
         let _ = self.send(Box::new(move |run| run.promise(to, promise)));
     }
+}
+
+/// Each question is about some threads only, so that others are answered between two.
+impl Readings for RemoteRun {
+    fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
+        let tids = self.ask(|run| Ok(run.tids()))?;
+        let mut threads = Vec::with_capacity(tids.len());
+        for some in tids.chunks(THREADS_A_QUESTION) {
+            let some = some.to_vec();
+            threads.extend(self.ask(move |run| run.threads_of(&some))?);
+        }
+        Ok(threads)
+    }
 
     fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {
-        let vps = vps.to_vec();
-        self.ask(move |run| run.observed(&vps))
+        let mut observed = Vec::with_capacity(vps.len());
+        for some in vps.chunks(THREADS_A_QUESTION) {
+            let some = some.to_vec();
+            observed.extend(self.ask(move |run| run.observed(&some))?);
+        }
+        Ok(observed)
     }
 
     fn decided(&mut self, scheduler: CoreScheduler) -> Result<Option<Decided>, EngineError> {
@@ -281,7 +304,7 @@ mod tests {
             run.messenger().map(drop),
             run.make_pages(scheduler).map(drop),
             run.thread(1).map(drop),
-            run.lives(key).map(drop),
+            run.live(&[key]).map(drop),
             run.threads().map(drop),
             run.observed(&[vp]).map(drop),
             run.decided(scheduler).map(drop),
