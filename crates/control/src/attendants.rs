@@ -1,8 +1,8 @@
-//! The threads that attend to clients, one to each. They stay when a client has gone: the kernel makes and ends a
-//! thread under a lock that a user who moves threads between cgroups may hold for seconds, having no CPU.
+//! The threads that attend to clients, one to each. They stay when a client has gone: to make or to end a thread the
+//! kernel takes a lock, which a user can hold for seconds by moving threads between cgroups without getting a CPU.
 //!
-//! One of them attends to root alone, so that root finds one free. The others take root's clients first. A thread that
-//! takes a client learns whether another one is free; where none is, it makes one.
+//! One of them attends to root alone, so that root finds one free. The others take further clients of root's first. A
+//! thread that takes a client learns whether another one is free; where none is, it makes one.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,6 +18,8 @@ struct State<C> {
     of_users: VecDeque<C>,
     /// How many threads wait that attend to anybody.
     free: usize,
+    /// Whether the one waits that attends to root alone: root's next client is left to it.
+    is_roots_free: bool,
     has_stopped: bool,
 }
 
@@ -30,8 +32,8 @@ pub struct Next<C> {
 
 impl<C> Attendants<C> {
     pub fn new() -> Attendants<C> {
-        let state =
-            State { of_root: VecDeque::new(), of_users: VecDeque::new(), free: 0, has_stopped: false };
+        let (of_root, of_users) = Default::default();
+        let state = State { of_root, of_users, free: 0, is_roots_free: false, has_stopped: false };
         Attendants { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -51,16 +53,23 @@ impl<C> Attendants<C> {
     /// Waits for a client, of root alone or of anybody; `None`: there are no more.
     pub fn next(&self, of_root_alone: bool) -> Option<Next<C>> {
         let mut state = self.state();
-        state.free += usize::from(!of_root_alone);
+        if of_root_alone {
+            state.is_roots_free = true;
+        } else {
+            state.free += 1;
+        }
         loop {
             if state.has_stopped {
                 return None;
             }
-            let client = state.of_root.pop_front();
-            let client = if of_root_alone { client } else { client.or_else(|| state.of_users.pop_front()) };
-            if let Some(client) = client {
-                state.free -= usize::from(!of_root_alone);
-                return Some(Next { client, is_last: !of_root_alone && state.free == 0 });
+            if of_root_alone {
+                if let Some(client) = state.of_root.pop_front() {
+                    state.is_roots_free = false;
+                    return Some(Next { client, is_last: false });
+                }
+            } else if let Some(client) = state.for_anybody() {
+                state.free -= 1;
+                return Some(Next { client, is_last: state.free == 0 });
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -74,6 +83,15 @@ impl<C> Attendants<C> {
 
     fn state(&self) -> MutexGuard<'_, State<C>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<C> State<C> {
+    /// The next client for a thread that attends to anybody.
+    fn for_anybody(&mut self) -> Option<C> {
+        let beyond_roots = usize::from(self.is_roots_free);
+        let of_root = if self.of_root.len() > beyond_roots { self.of_root.pop_front() } else { None };
+        of_root.or_else(|| self.of_users.pop_front())
     }
 }
 
@@ -93,6 +111,20 @@ mod tests {
         assert_eq!(next(false), Some(("user", true)));
         attendants.stop();
         assert_eq!((next(true), next(false)), (None, None));
+    }
+
+    #[test]
+    fn a_client_of_root_s_is_left_to_root_s_thread() {
+        let mut state = State {
+            of_root: [1, 2].into(),
+            of_users: [3].into(),
+            free: 1,
+            is_roots_free: true,
+            has_stopped: false,
+        };
+        assert_eq!((state.for_anybody(), state.for_anybody(), state.for_anybody()), (Some(1), Some(3), None));
+        state.is_roots_free = false;
+        assert_eq!(state.for_anybody(), Some(2));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The clients: who may connect, how much, how long. Each has a thread (`attendants.rs`), so that none waits for
-//! another.
+//! The clients: which users may connect, how much they may send, and for how long. Each client has a thread
+//! (`attendants.rs`), so that none waits for another.
 //!
 //! Relies on the kernel for the peers' credentials. A request is carried out when all of it is here, whole, whatever
 //! becomes of its sender; a client that stalls or sends too much loses its connection and nothing else.
@@ -131,8 +131,7 @@ impl<E: RunningEngine + Send> Staff<'_, '_, '_, E> {
         let thread = thread::Builder::new().name("hls-client".into());
         let _ = thread.spawn_scoped(self.scope, move || {
             while let Some(Next { client, is_last }) = self.attendants.next(of_root_alone) {
-                let is_root = client.peer.is_root();
-                if is_last && !is_root {
+                if is_last {
                     self.hire(false);
                 }
                 // How a connection ended is of no interest to anyone else; a panic is seen by `serve`.

@@ -184,6 +184,21 @@ fn a_client_that_stalls_holds_up_nobody_and_is_dropped() {
     });
 }
 
+/// Connections of root's that stay open keep nobody waiting: each is answered at once, and is still there afterwards.
+#[test]
+fn every_open_connection_has_a_thread() {
+    with_server(manager(), |path| {
+        let mut open = Vec::new();
+        for _ in 0..5 {
+            let mut client = Client::connect_to(path).unwrap();
+            client.status().unwrap();
+            open.push(client);
+        }
+        // One that had to wait for the end of another would have found that one closed for its idleness.
+        open.iter_mut().for_each(|client| drop(client.status().unwrap()));
+    });
+}
+
 /// Each client dies when it has sent so much of a request: what it asked for is done, or not, and nothing between.
 #[test]
 fn a_client_that_dies_leaves_the_hierarchy_as_before_or_after() {
