@@ -271,7 +271,7 @@ pub trait Readings {
     /// The run has ended.
     fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError>;
 
-    /// How a scheduler whose policy has pages came to its choices; `None`: the policy has none.
+    /// How a scheduler came to its choices, if its policy has pages; `None`: the policy has none.
     ///
     /// # Errors
     /// The run has ended.

@@ -165,10 +165,9 @@ impl<R: Readings> Sketch<R> {
 impl<E: RunningEngine> Manager<E> {
     /// What a status needs of this manager; `None`: the engine alone can be asked for the rest.
     pub(crate) fn sketch(&mut self) -> Result<Option<Sketch<E::Reader>>, Error> {
+        let Some(reader) = self.engine.reader() else { return Ok(None) };
         self.sweep()?;
-        let reader = self.engine.reader();
-        let (tree, suspensions) = (&self.tree, &self.suspensions);
-        Ok(reader.map(|reader| Sketch { tree: tree.clone(), suspensions: suspensions.clone(), reader }))
+        Ok(Some(Sketch { tree: self.tree.clone(), suspensions: self.suspensions.clone(), reader }))
     }
 
     /// The hierarchy, what was promised and what became of it; of threads what the engine knows

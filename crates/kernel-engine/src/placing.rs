@@ -22,9 +22,9 @@ const DESCRIBED_AGAIN: usize = 2;
 /// Stands for the user of threads that nobody named; no user has this number.
 const NOBODY: u32 = u32::MAX;
 
-/// So many threads are looked at before other work is done,
+/// The most threads that one poll looks at.
 const MOST_AT_ONCE: usize = 32;
-/// and for so much CPU time they are described, which takes two reads of `/proc` for each.
+/// The CPU time after which one poll describes no further thread. Each description may take two reads of `/proc`.
 const LONGEST_AT_ONCE: Duration = Duration::from_millis(1);
 
 impl Engine {

@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 /// After something happened the run waits so long before it polls the engine: to poll takes the CPU from the
 /// thread that has it.
 const SHORTEST: Duration = Duration::from_millis(10);
-/// Between so many records the run looks for requests: on a slow machine that is a fifth of a millisecond.
+/// The run looks for requests after this number of records, which takes a fifth of a millisecond on a slow machine.
 const RECORDS_AT_ONCE: usize = 8;
 /// The length of a run that nobody limits.
 const ENDLESS: Nanos = Nanos(u64::MAX / 4);
@@ -198,7 +198,7 @@ impl<'t> Run<'t> {
         })
     }
 
-    /// Does a part of the work for events, the time of which nobody pays who asks.
+    /// Does a part of the work for events. No request is charged for the CPU time of this work.
     fn for_events<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let begun = thread_time();
         let result = work(self);

@@ -32,7 +32,7 @@ use std::sync::mpsc::{self, Receiver, SendError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-/// A status asks for so many threads at once: on a slow machine that is a millisecond of the run's time.
+/// The most threads that one question of a status is about. The answer takes the run a millisecond on a slow machine.
 const THREADS_A_QUESTION: usize = 64;
 
 /// Something that the manager wants done by the run's thread.
