@@ -304,7 +304,9 @@ pub trait RunningEngine: Readings {
     type Reader: Readings;
 
     /// One of these; `None`: only the engine itself can be asked.
-    fn reader(&self) -> Option<Self::Reader>;
+    fn reader(&self) -> Option<Self::Reader> {
+        None
+    }
 
     /// Makes a change.
     ///

@@ -94,10 +94,6 @@ impl RunningEngine for SimulatedRun<'_> {
     type NextEngine = Option<Arc<Library>>;
     type Reader = Self;
 
-    fn reader(&self) -> Option<Self> {
-        None
-    }
-
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         self.carry_out(change)
     }

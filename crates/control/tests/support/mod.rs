@@ -351,10 +351,6 @@ impl RunningEngine for Native {
     type NextEngine = Arc<Library>;
     type Reader = Native;
 
-    fn reader(&self) -> Option<Native> {
-        None
-    }
-
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         match change {
             HierarchyChange::CreateScheduler { policy, .. } if self.left_out == Some(policy) => {

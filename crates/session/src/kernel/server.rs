@@ -147,6 +147,21 @@ impl RemoteRun {
         answer
     }
 
+    /// The answers to a question about each of these threads or VPs, in their order. It is asked about some at a time,
+    /// so that others are answered in between.
+    fn ask_in_pieces<T: Copy + Send + 'static, A: Send + 'static>(
+        &self,
+        all: &[T],
+        question: fn(&mut Run, &[T]) -> Result<Vec<A>, EngineError>,
+    ) -> Result<Vec<A>, EngineError> {
+        let mut answers = Vec::with_capacity(all.len());
+        for some in all.chunks(THREADS_A_QUESTION) {
+            let some = some.to_vec();
+            answers.extend(self.ask(move |run| question(run, &some))?);
+        }
+        Ok(answers)
+    }
+
     fn send(&self, question: Question) -> Result<(), SendError<Question>> {
         self.to.send(question)?;
         // Fails only where it has been rung more often than anybody can ask.
@@ -239,25 +254,14 @@ impl RunningEngine for RemoteRun {
     }
 }
 
-/// Each question is about some threads only, so that others are answered between two.
 impl Readings for RemoteRun {
     fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
         let tids = self.ask(|run| Ok(run.tids()))?;
-        let mut threads = Vec::with_capacity(tids.len());
-        for some in tids.chunks(THREADS_A_QUESTION) {
-            let some = some.to_vec();
-            threads.extend(self.ask(move |run| run.threads_of(&some))?);
-        }
-        Ok(threads)
+        self.ask_in_pieces(&tids, |run, tids| run.threads_of(tids))
     }
 
     fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {
-        let mut observed = Vec::with_capacity(vps.len());
-        for some in vps.chunks(THREADS_A_QUESTION) {
-            let some = some.to_vec();
-            observed.extend(self.ask(move |run| run.observed(&some))?);
-        }
-        Ok(observed)
+        self.ask_in_pieces(vps, |run, vps| run.observed(vps))
     }
 
     fn decided(&mut self, scheduler: CoreScheduler) -> Result<Option<Decided>, EngineError> {
