@@ -51,6 +51,12 @@ static __always_inline u64 lag_on_cpu(const struct task_struct *p, const struct 
 	return p->se.exec_start + (rq->clock - rq->clock_task) - p->se.sum_exec_runtime;
 }
 
+/* The lag of a thread that is on this CPU, or on none. */
+static __always_inline u64 lag_of(const struct task_struct *p, u64 now)
+{
+	return p == bpf_get_current_task_btf() ? lag_on_cpu(p, this_rq()) : lag_off_cpu(p, now);
+}
+
 /*
  * How long ago, by this CPU's clock, a VP of its path was last charged. A running thread that is moved, or given
  * another affinity, is charged without settle_clock() before, so that time stolen from it since cannot be taken back.
@@ -99,7 +105,7 @@ HLS_GLOBAL_FUNC u32 settle_granted(u32 cpu, u32 v, u64 now)
 	const struct task_struct *p = thread_of(v);
 	if (!p || cpu >= HLS_MAX_CPUS)
 		return 0;
-	settle_clock(cpu, p == bpf_get_current_task_btf() ? lag_on_cpu(p, this_rq()) : lag_off_cpu(p, now), now);
+	settle_clock(cpu, lag_of(p, now), now);
 	return 0;
 }
 

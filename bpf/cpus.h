@@ -26,13 +26,24 @@ static __always_inline bool is_going(u32 cpu)
 	return ((domain->hls.offline >> (cpu & (HLS_MAX_CPUS - 1))) & 1) || is_leaving(cpu);
 }
 
-/* Empties the CPU's list of dying threads (ends.h). They end as threads that starve. */
-static __always_inline void forget_dying(u32 cpu)
+/*
+ * Whether a thread may not leave its CPU for now. A kernel with preemptible RCU disables the migration of the current
+ * thread once while this program runs, and that does not count. Without preemptible RCU a kernel does not do that. Some
+ * older ones do; there the current thread counts as bound, which costs a migration and is never wrong.
+ */
+static __always_inline bool is_bound(const struct task_struct *p)
+{
+	bool by_program = &__rcu_read_lock && p == bpf_get_current_task_btf();
+	return p->migration_disabled > by_program;
+}
+
+/* Empties the CPU's list of urgent threads (urgent.h). They get on as threads that starve. */
+static __always_inline void forget_urgent(u32 cpu)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu];
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && c->dying && can_loop; i++) {
-		domain->thread[c->dying].is_listed = false;
-		c->dying = domain->thread[c->dying].next_dying;
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && c->urgent && can_loop; i++) {
+		domain->thread[c->urgent].is_listed = false;
+		c->urgent = domain->thread[c->urgent].next_urgent;
 	}
 }
 
@@ -45,7 +56,7 @@ static __always_inline s64 change_cpu(u32 cpu, bool is_back, u64 now)
 {
 	settle(cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
-	forget_dying(cpu);
+	forget_urgent(cpu);
 	return is_back ? hls_online(&domain->hls, cpu, now) : hls_offline(&domain->hls, cpu, now);
 }
 

@@ -18,15 +18,23 @@ struct engine_cpu {
 	u64 free_since_ns; /* since when the CPU is given up and waits for a decision; 0: it does not */
 	u64 timer_at_ns;   /* when the CPU's timer goes off; HLS_NEVER: it is not set */
 	u64 wakeups;       /* how often the CPU's timer went off */
-	u32 rescue;  /* the first of the VPs of starved threads that are to get the CPU for a moment; 0: none */
-	u32 rescued; /* the VP of a thread that has the CPU for a moment (rescue.h); 0: none */
+	union {
+		struct {
+			/* The first of the VPs of starved threads that are to get the CPU for a moment; 0: none. */
+			u32 rescue;
+			u32 rescued; /* the VP of a thread that has the CPU for a moment (moment.h); 0: none */
+		};
+		u64 rescues; /* both */
+	};
 	u64 rescued_since_ns, rescued_until_ns; /* the moment */
-	u64 dying_paid_ns;  /* how far the moments of dying threads use up their rate (ends.h) */
+	u64 rescued_lag_ns;                     /* the lag of its thread when it began (clock.h) */
+	u64 urgent_paid_ns; /* how far the moments of urgent threads use up their rate (urgent.h) */
 	u64 kernel_paid_ns; /* how far the kernel threads of the CPU use up their part of it (kernel_threads.h) */
-	u32 dying;          /* the first of the VPs of dying threads that wait for such a moment; 0: none */
+	u32 urgent;         /* the first of the VPs of urgent threads that wait for such a moment; 0: none */
 	/* The timer does not wait for the end of the slice: the clock stands still until the granted thread is back. */
 	bool slice_waits;
 	bool kernel_waits; /* kernel threads wait for the CPU */
+	bool is_paid;      /* the moment counts for the rate of urgent threads */
 	u32 turn_first, turn_last,
 	    turn_threads; /* of the threads that were chosen for a turn on this CPU (rescue.h) */
 };
@@ -50,8 +58,11 @@ struct engine_thread {
 	u32 generation;
 	u32 changes;      /* enum thread_change: what user space has not looked at */
 	u32 weights_seen; /* how many `weights_changed` its share takes into account */
-	/* Its process is killed; whether it is in a CPU's list of `dying`, and the next VP there; enum errand. */
-	u32 is_dying : 1, is_listed : 1, next_dying : VP_NUMBER_BITS, errands : 3;
+	/*
+	 * Its process is killed; it holds what others wait for; whether it is in a CPU's list of `urgent`, and the next
+	 * VP there; enum errand.
+	 */
+	u32 is_dying : 1, is_holder : 1, is_listed : 1, next_urgent : VP_NUMBER_BITS, errands : 3;
 	u64 queued_at_ns; /* since when it is runnable, and in none of the kernel's queues; 0: it is not */
 	u64 may_post_at;  /* how far its messages use up its rate: may be ahead of the time by a burst */
 	char comm[16];    /* the name that it was given last, as CHANGED_NAME says */
@@ -95,7 +106,7 @@ struct engine_domain {
 	u64 probe_late_ns;    /* 1 more than it was late; 0: it has not gone off */
 	u64 cpus_gone;        /* CPUs of which the kernel has told that they go, and which the core still has */
 	u64 cpus_back;        /* CPUs of which it has told that they are back, and which the core has not yet */
-	u64 rescue_at_ns;     /* without timers: when starved threads are looked for next */
+	u64 rescue_at_ns;     /* when starved threads are looked for next */
 	u64 kicked;           /* CPUs that were kicked for a decision that is still due */
 	u32 share_param;      /* 1 more than the number of the parameter `share` in `params`; 0: there is none */
 	u32 weights_changed;  /* how often a cgroup got another weight; counts round */
@@ -116,6 +127,12 @@ struct engine_domain {
 	u32 first_starved, last_starved, nr_starved; /* the list of the VPs of starved threads (rescue.h) */
 	/* Of the VPs in that list, and in those of CPUs: the next one; RESCUE_END: none. 0: it is in none. */
 	u32 next_starved[HLS_MAX_VPS];
+	u64 look_at_ns;                 /* without timers: when the watcher looks next (watch.h) */
+	u64 watch_from_ns;              /* the watcher looks no sooner at what holds threads up */
+	u32 is_watched;                 /* threads stall, and the watcher looks why */
+	u32 wants_watch;                /* threads stall, and it does not yet */
+	u64 stalled_at_ns[HLS_MAX_VPS]; /* when the VP's thread last went to sleep against its will; 0: never */
+	u64 holds[HLS_MAX_VPS];         /* the lock for which the VP's thread is_holder, as `blocker` (holders.h) */
 };
 
 /* What user space asks of engine_call(). Threads that have hls_post() can ask for the first alone. */

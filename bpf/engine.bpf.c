@@ -97,6 +97,7 @@ static __always_inline void insert_thread_of(u32 v)
 #include "kernel_threads.h"
 #include "rescue.h"
 #include "ends.h"
+#include "watch.h"
 #include "jumps.h"
 #include "threads.h"
 #include "calls.h"
@@ -117,6 +118,34 @@ HLS_GLOBAL_FUNC bool is_away(u32 v)
 	return v && thread_of(v) != bpf_get_current_task_btf();
 }
 
+/*
+ * Whether a thread goes on to have this CPU for a moment, and nothing else is due. The clock of the CPU, which stands
+ * still meanwhile, is left alone: the timer looks at moments too often for that (moment.h).
+ */
+HLS_GLOBAL_FUNC bool goes_on_for_moment(u32 cpu)
+{
+	unsigned long irq;
+	u64 due = 0;
+	bool goes_on = false;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		u64 now = now_ns(), timer_at_ns = hls_timer_at(&domain->hls);
+		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
+		if (was_cut_short(cpu))
+			end_moment(cpu, now);
+		else if (domain->cpu[cpu].rescued)
+			due = look_at_moment(cpu, now);
+		goes_on = domain->cpu[cpu].rescued && now < timer_at_ns;
+		if (goes_on)
+			set_timer_no_later(cpu, timer_at_ns, now);
+		domain->cpu[cpu].wakeups += goes_on;
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	kick(due);
+	return goes_on;
+}
+
 /* A slice of this CPU is over, or the timer of a scheduler is due. */
 HLS_GLOBAL_FUNC u32 act_on_time(u32 cpu)
 {
@@ -127,13 +156,13 @@ HLS_GLOBAL_FUNC u32 act_on_time(u32 cpu)
 		u64 now = now_ns();
 		u32 v = settle(cpu, now);
 		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
+		if (unlikely(domain->cpu[cpu].rescued))
+			look_later(cpu, now);
 		domain->cpu[cpu].wakeups++;
 		hls_timers(&domain->hls, now);
 		hls_expire(&domain->hls, cpu, now);
 		due = to_kick();
-		if (unlikely(domain->cpu[cpu].rescued))
-			due |= end_rescue(cpu, now);
-		if (unlikely(domain->cpu[cpu].dying || domain->cpu[cpu].kernel_waits))
+		if (unlikely(domain->cpu[cpu].urgent || domain->cpu[cpu].kernel_waits) && !domain->cpu[cpu].rescued)
 			due |= 1ULL << cpu;
 		if (is_away(v))
 			set_timer_without_slice(cpu, now);
@@ -151,8 +180,11 @@ static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 	USES(arena);
 	(void)map, (void)t;
 	u32 cpu = *key & (HLS_MAX_CPUS - 1);
-	act_on_time(cpu);
+	if (likely(!domain->cpu[cpu].rescued) || !goes_on_for_moment(cpu))
+		act_on_time(cpu);
 	do_what_was_left();
+	if (unlikely(domain->wants_watch))
+		begin_watch();
 	return 0;
 }
 
@@ -165,30 +197,16 @@ int engine_pulse(u64 *ctx)
 	if (has_timers)
 		return 0;
 	u32 cpu = bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1);
-	u64 now = scx_bpf_now(), rescue_at_ns = domain->rescue_at_ns;
+	u64 now = scx_bpf_now();
 	if (!domain->has_begun)
 		return 0;
-	if (now >= domain->cpu[cpu].timer_at_ns)
+	if (now >= domain->cpu[cpu].timer_at_ns && (likely(!domain->cpu[cpu].rescued) || !goes_on_for_moment(cpu)))
 		act_on_time(cpu);
 	do_what_was_left();
-	/* One CPU looks, whose exchange succeeds. */
-	if (now >= rescue_at_ns && __sync_val_compare_and_swap(&domain->rescue_at_ns, rescue_at_ns,
-							       now + RESCUE_INTERVAL_NS) == rescue_at_ns) {
-		look_for_leaving();
-		domain->rescue_at_ns = now + rescue_starved();
-	}
+	if (unlikely(domain->wants_watch))
+		begin_watch();
+	look_on_pulse(now);
 	return 0;
-}
-
-/*
- * Whether a thread may not leave its CPU for now. A kernel with preemptible RCU disables the migration of the current
- * thread once while this program runs, and that does not count. Without preemptible RCU a kernel does not do that. Some
- * older ones do; there the current thread counts as bound, which costs a migration and is never wrong.
- */
-static __always_inline bool is_bound(const struct task_struct *p)
-{
-	bool by_program = &__rcu_read_lock && p == bpf_get_current_task_btf();
-	return p->migration_disabled > by_program;
 }
 
 /*
@@ -248,7 +266,9 @@ int engine_enqueue(u64 *ctx)
 		hls_offline(&domain->hls, cpu, now);
 	bool granted = vp->state == HLS_RUNNING;
 	domain->thread[v].queued_at_ns = granted ? 0 : now;
-	due = to_kick();
+	if (unlikely(vp->flags & HLS_STALLED) && flags & KERNEL(scx_enq_flags, SCX_ENQ_WAKEUP))
+		due = hand_lock_on(v, granted, now);
+	due |= to_kick();
 	/* A request changes no slice: only schedulers' timers may be due earlier now. */
 	set_timer_no_later(bpf_get_smp_processor_id(), hls_timer_at(&domain->hls), now);
 	unlock();
@@ -256,8 +276,8 @@ int engine_enqueue(u64 *ctx)
 		insert(p, SCX_DSQ_LOCAL_ON | cpu, SLICE_NS, flags);
 	kick(due);
 	/* Found anew: to keep `v` until here would take stack that the calls above need. */
-	if (unlikely(domain->thread[vp_of(p)].is_dying))
-		let_end(p->scx.dsq_vtime);
+	if (unlikely(is_urgent(&domain->thread[vp_of(p)])))
+		hurry(p->scx.dsq_vtime, false, 0);
 	return 0;
 }
 
@@ -291,8 +311,8 @@ int engine_dispatch(u64 *ctx)
 	domain->kicked &= ~(1ULL << cpu);
 	domain->cpu[cpu].free_since_ns = 0;
 	/* Such a thread goes before the granted one, which would keep the CPU if it had another slice. */
-	is_first |= (unlikely(domain->cpu[cpu].dying) && insert_dying(cpu, now)) ||
-		    (unlikely(domain->cpu[cpu].rescue) && insert_starved(cpu, now));
+	if (unlikely(domain->cpu[cpu].rescues | domain->cpu[cpu].urgent))
+		is_first |= insert_first(cpu, now);
 	if (v) {
 		struct task_struct *task = thread_of(v);
 		bool is_queued = domain->thread[v].queued_at_ns;
@@ -353,7 +373,7 @@ int hls_running(u64 *ctx)
 	const vp_t *vp = &domain->hls.vp[v];
 	const struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	bool is_due = vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1) || c->rescue ||
-		      (unlikely(c->dying) && are_dying_due(c, scx_bpf_now()));
+		      (unlikely(c->urgent) && are_urgent_due(c, scx_bpf_now()));
 	if (unlikely(is_due)) {
 		if (v != c->rescued && !is_going(cpu))
 			scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
@@ -387,10 +407,10 @@ static __always_inline bool stalls(const struct task_struct *p)
 }
 
 /*
- * The thread of v wants no CPU any more. `lag_ns`: how far its CPU time lags behind the clock; `flags`: HLS_STALLED or
- * 0.
+ * The thread of v wants no CPU any more. `lag_ns`: how far its CPU time lags behind the clock; `is_stalled`: it sleeps
+ * against its will.
  */
-static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks, u32 flags)
+static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks, bool is_stalled)
 {
 	if (!lock())
 		return;
@@ -406,7 +426,8 @@ static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks, u32 
 	}
 	domain->thread[v].queued_at_ns = 0;
 	release_thread(&domain->hls, v, now, blocks);
-	domain->hls.vp[v].flags |= flags;
+	if (unlikely(is_stalled))
+		begin_stall(v, here, now);
 	if (likely(gives_up))
 		domain->kicked |= 1ULL << (here & (HLS_MAX_CPUS - 1));
 	u64 due = to_kick();
@@ -444,7 +465,7 @@ int engine_quiescent(u64 *ctx)
 	}
 	const struct rq *rq = this_rq();
 	if (likely(flags & KERNEL(scx_deq_flags, SCX_DEQ_SLEEP)))
-		stop(v, lag_on_cpu(p, rq), rq->clock, true, stalls(p) ? HLS_STALLED : 0);
+		stop(v, lag_on_cpu(p, rq), rq->clock, true, stalls(p));
 	else if (!scx_bpf_task_running(p))
 		leave_queue(v);
 	return 0;
@@ -539,7 +560,7 @@ int engine_init(void *ctx)
 	if (make_kernel_queues())
 		return -12; /* ENOMEM */
 	u32 only = 0;
-	struct cpu_timer *t = bpf_map_lookup_elem(&rescuer, &only);
+	struct cpu_timer *t = bpf_map_lookup_elem(&watcher, &only);
 	if (!t)
 		return -1;
 	if (has_timers)

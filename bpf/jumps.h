@@ -11,7 +11,7 @@
 #ifndef HLS_BPF_JUMPS_H
 #define HLS_BPF_JUMPS_H
 
-#include "rescue.h"
+#include "watch.h"
 
 /*
  * The current engine's program for an operation. A map for each: the kernel wants all programs of one map to be of the
@@ -100,11 +100,11 @@ static __always_inline s64 take_over_timers(void)
 		error = bpf_timer_set_callback(&t->timer, on_timer);
 	}
 	u32 only = 0;
-	struct cpu_timer *t = bpf_map_lookup_elem(&rescuer, &only);
+	struct cpu_timer *t = bpf_map_lookup_elem(&watcher, &only);
 	if (!t || error)
 		return -1;
-	bpf_timer_init(&t->timer, &rescuer, CLOCK_MONOTONIC);
-	return bpf_timer_set_callback(&t->timer, look_for_starved);
+	bpf_timer_init(&t->timer, &watcher, CLOCK_MONOTONIC);
+	return bpf_timer_set_callback(&t->timer, on_watch);
 }
 
 #endif

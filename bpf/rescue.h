@@ -22,14 +22,8 @@
 
 #include "cpus.h"
 #include "errands.h"
+#include "moment.h"
 #include "run.h"
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct cpu_timer);
-} rescuer SEC(".maps");
 
 #define STARVED_NS HLS_S(5)
 /* How often starved threads are looked for; in a round each has a turn, long before sched_ext would end the run. */
@@ -37,22 +31,10 @@ struct {
 #define RESCUE_ROUND_NS HLS_S(15)
 #define RESCUE_LONGEST_TURN_NS HLS_MS(100)
 #define RESCUE_SHORTEST_TURN_NS HLS_MS(5)
-/* The thread has the CPU for one such part of its turn. */
-#define RESCUE_PART 20
-
-/* A thread for which RCU may wait has a CPU for so long at most. */
-#define READERS_MOMENT_NS HLS_MS(1)
-
-/* A thread that ends has a CPU for so long at a time (ends.h). */
-#define DYING_MOMENT_NS HLS_MS(1)
-
 /* Threads at most that one turn looks at for those that its CPUs can have. */
 #define RESCUE_LOOKS 256
 /* The link of the last thread of a list. */
 #define RESCUE_END HLS_MAX_VPS
-
-/* How long a moment is. */
-static u64 rescue_moment_ns;
 
 static __always_inline u64 turn_of(u32 starved)
 {
@@ -117,13 +99,6 @@ static __always_inline bool is_starved(u32 v, u64 now)
 	const struct engine_thread __arena *t = &domain->thread[v];
 	u64 since = t->queued_at_ns;
 	return since && (now >= since + STARVED_NS || is_stranded(t));
-}
-
-/* Whether RCU may wait for the thread of v. */
-static __always_inline bool is_reader(u32 v)
-{
-	const struct task_struct *p = thread_of(v);
-	return p && HAS_FIELD(p->rcu_read_lock_nesting) && p->rcu_read_lock_nesting > 0;
 }
 
 /* Puts v before all that starve. */
@@ -236,7 +211,7 @@ HLS_GLOBAL_FUNC u64 rescue_starved(void)
 	u32 starved = domain->nr_starved;
 	if (starved) {
 		u64 turn_ns = turn_of(starved), most = threads_a_turn(starved, turn_ns);
-		rescue_moment_ns = turn_ns / RESCUE_PART / most;
+		rescue_moment_ns = turn_ns / MOMENT_PART / most;
 		u64 chosen = choose_starved(free, most, now);
 		begin_turn(chosen);
 		kick((due & online) | chosen);
@@ -246,16 +221,6 @@ HLS_GLOBAL_FUNC u64 rescue_starved(void)
 	return RESCUE_INTERVAL_NS;
 }
 
-static int look_for_starved(void *map, u32 *key, struct cpu_timer *t)
-{
-	USES(arena);
-	(void)map, (void)key;
-	look_for_leaving();
-	do_what_was_left();
-	bpf_timer_start(&t->timer, rescue_starved(), 0);
-	return 0;
-}
-
 /* Puts a thread whose CPUs have all gone on the one of them where it is, until the kernel can push it off. */
 HLS_GLOBAL_FUNC u32 insert_stranded(u32 v)
 {
@@ -263,33 +228,6 @@ HLS_GLOBAL_FUNC u32 insert_stranded(u32 v)
 	if (task)
 		insert(task, SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(task), SLICE_NS, 0);
 	return 0;
-}
-
-/* Gives the thread of v, which may use this CPU, the CPU for a moment. From dispatch(), under the lock. */
-static __always_inline void begin_moment(u32 cpu, u32 v, u64 now)
-{
-	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	struct engine_thread __arena *t = &domain->thread[v];
-	c->rescued = v;
-	c->rescued_since_ns = now;
-	c->rescued_until_ns = now + (t->is_dying ? DYING_MOMENT_NS : rescue_moment_ns);
-	t->queued_at_ns = 0;
-	set_timer_no_later(cpu, c->rescued_until_ns, now);
-	insert_thread_of(v);
-}
-
-/*
- * The thread that has the CPU for a moment has it no more. Dying threads pay for it. Returns a mask of that CPU, which
- * is to decide anew. To be called under the lock.
- */
-HLS_GLOBAL_FUNC u64 end_moment(u32 cpu, u64 now)
-{
-	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	u64 since = c->rescued_since_ns, paid = c->dying_paid_ns > since ? c->dying_paid_ns : since;
-	if (domain->thread[c->rescued].is_dying && now > since)
-		c->dying_paid_ns = paid + RESCUE_PART * (now - since);
-	c->rescued = 0;
-	return 1ULL << cpu;
 }
 
 /*
@@ -308,22 +246,8 @@ HLS_GLOBAL_FUNC bool insert_starved(u32 cpu, u64 now)
 		insert_stranded(v);
 		return false;
 	}
-	begin_moment(cpu, v, now);
+	begin_moment(cpu, v, rescue_moment_ns, false, now);
 	return true;
-}
-
-/* The timer of a CPU that a thread has for a moment went off: a mask of that CPU if the moment is over, else 0. */
-HLS_GLOBAL_FUNC u64 end_rescue(u32 cpu, u64 now)
-{
-	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	u32 v = c->rescued < HLS_MAX_VPS ? c->rescued : 0;
-	if (now >= c->rescued_until_ns && now < c->rescued_since_ns + READERS_MOMENT_NS && is_reader(v))
-		c->rescued_until_ns = now + rescue_moment_ns;
-	if (now < c->rescued_until_ns) {
-		set_timer_no_later(cpu, c->rescued_until_ns, now);
-		return 0;
-	}
-	return end_moment(cpu, now);
 }
 
 #endif

@@ -36,6 +36,22 @@ struct signal_struct {
 	unsigned int flags;
 };
 
+typedef struct {
+	s64 counter;
+} atomic_long_t;
+
+struct mutex {
+	atomic_long_t owner;
+};
+
+struct semaphore {
+	unsigned long last_holder;
+};
+
+struct rw_semaphore {
+	atomic_long_t owner;
+};
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -48,6 +64,7 @@ struct task_struct {
 	unsigned short migration_disabled;
 	int rcu_read_lock_nesting; /* there only if RCU is preemptible */
 	const struct cpumask *cpus_ptr;
+	unsigned long blocker; /* the lock for which it sleeps; not in all kernels */
 	char comm[16];
 	struct sched_entity se;
 	struct sched_ext_entity scx;
@@ -143,7 +160,7 @@ struct sched_ext_ops {
 };
 
 /* Constants whose values the loader takes from the running kernel. */
-enum scx_enq_flags { SCX_ENQ_PREEMPT = 1ULL << 32 };
+enum scx_enq_flags { SCX_ENQ_WAKEUP = 1, SCX_ENQ_PREEMPT = 1ULL << 32 };
 enum scx_deq_flags { SCX_DEQ_SLEEP = 1 };
 enum scx_kick_flags { SCX_KICK_PREEMPT = 1ULL << 1 };
 #define KERNEL(type, name) __builtin_preserve_enum_value(*(typeof(enum type) *)name, 1)
@@ -213,6 +230,7 @@ enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
+static long (*const bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static long (*const bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
 static void *(*const bpf_per_cpu_ptr)(const void *variable, u32 cpu) = (void *)153;

@@ -82,6 +82,8 @@ static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus, 
 	t->tgid = p->tgid;
 	t->queued_at_ns = 0;
 	t->is_dying = false;
+	t->is_holder = false;
+	domain->stalled_at_ns[v] = domain->holds[v] = 0;
 	t->cpus = cpus & domain->hls.cpus;
 	if (t->cpus && t->cpus != domain->hls.cpus)
 		bind(&domain->hls, v, t->cpus);

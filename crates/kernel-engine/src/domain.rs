@@ -49,11 +49,13 @@ struct CpuEntry {
     rescued: u32,
     rescued_since_ns: u64,
     rescued_until_ns: u64,
-    dying_paid_ns: u64,
+    rescued_lag_ns: u64,
+    urgent_paid_ns: u64,
     kernel_paid_ns: u64,
-    dying: u32,
+    urgent: u32,
     slice_waits: bool,
     kernel_waits: bool,
+    is_paid: bool,
     turn: [u32; 3],
 }
 
@@ -80,8 +82,8 @@ pub struct ThreadEntry {
     changes: u32,
     /// How many changes of the weights of cgroups its share takes into account.
     pub weights_seen: u32,
-    /// Whether its process is killed, and where it waits for the end.
-    dying: u32,
+    /// Whether its process is killed, or it holds what others wait for, and in which lists it is.
+    bits: u32,
     /// Since when the thread is runnable but in no queue of the kernel; 0 where it is not.
     pub queued_at_ns: u64,
     /// How far its messages use up its rate: may be ahead of the time by a burst.
@@ -106,9 +108,9 @@ pub struct Changed {
     pub changes: u32,
 }
 
-/// Words of 64 VPs.
 /// The maps with the kernel's timers.
-const TIMERS: [&str; 2] = ["timers", "rescuer"];
+const TIMERS: [&str; 2] = ["timers", "watcher"];
+/// Words of 64 VPs.
 const CHANGE_WORDS: usize = limits::MAX_VPS.div_ceil(64);
 
 /// Sources of interrupts that one hierarchy may name.

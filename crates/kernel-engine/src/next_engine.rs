@@ -23,7 +23,7 @@ const SHARED: [&str; 10] = [
     "cgroup_weights",
     "thread_weights",
     "timers",
-    "rescuer",
+    "watcher",
     "kernel_pages",
     "user_pages",
 ];

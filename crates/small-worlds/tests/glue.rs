@@ -59,7 +59,7 @@ fn of_kills(event: &Event) -> bool {
 /// Thread 2 is killed, or starves, and is changed.
 fn of_moments(event: &Event) -> bool {
     let is_about = matches!(event, Event::Kill(0, 2) | Event::Starve(0, 2) | Event::Affine(0, 2, _));
-    is_about || matches!(event, Event::Block(_) | Event::MomentEnds(_))
+    is_about || matches!(event, Event::Holds(0, 2)) || matches!(event, Event::Block(_) | Event::MomentEnds(_))
 }
 
 #[test]
@@ -171,11 +171,24 @@ fn a_kill_that_meets_the_next_thread_with_the_vp_is_found() {
 /// A thread that was killed waits for the CPU to which it was bound before; or has lost the CPU in its moment.
 #[test]
 fn a_thread_that_was_killed_and_waits_is_found() {
-    let what = "was killed, and waits for a CPU to end on";
-    let orders = Orders { dying_follow_affinity: false, ..TODAY };
+    let what = "was killed, and waits for a CPU";
+    let orders = Orders { urgent_follow_affinity: false, ..TODAY };
     assert_found(orders, of_moments, 2, Start::Three, what);
-    let orders = Orders { enqueue_lets_end: false, ..TODAY };
+    let orders = Orders { enqueue_hurries: false, ..TODAY };
     assert_found(orders, of_moments, 2, Start::Three, what);
+}
+
+/// A thread that holds a lock of the kernel's has lost the CPU in its moment, or waits for the CPU to which it was
+/// bound before.
+#[test]
+fn a_holder_that_waits_is_found() {
+    let what = "holds a lock, and waits for a CPU";
+    let but_kills = |event: &Event| of_moments(event) && !matches!(event, Event::Kill(..));
+    for orders in
+        [Orders { enqueue_hurries: false, ..TODAY }, Orders { urgent_follow_affinity: false, ..TODAY }]
+    {
+        assert_found(orders, but_kills, 2, Start::Three, what);
+    }
 }
 
 /// The core could give a thread a CPU that has one for a moment already.

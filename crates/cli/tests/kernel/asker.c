@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * `asker SECONDS`: asks the hierarchy that runs for something small ten times a second, as root, and says in the end
- * how often, and how many us the answer took in 99 of 100 cases at most, and at worst. For tests.
+ * how often, and how many us the answer took in 99 of 100 cases at most, and at worst. `asker SECONDS FOLDER` creates,
+ * moves and removes a file instead, as `attacker create` does, a hundred times a second. For tests.
  */
 #define _GNU_SOURCE
 #include "include/hls.h"
 #include "program.h"
+#include <fcntl.h>
+#include <unistd.h>
 
 #define MOST_ANSWERS 100000
 
@@ -17,17 +20,37 @@ static int by_length(const void *one, const void *other)
 	return (a > b) - (a < b);
 }
 
-int main(int argc, char **argv)
+static void ask(void)
 {
 	static const char message[] = "{\"method\":\"hls.Control.Release\",\"parameters\":{\"thread\":1}}";
+	must(!hls_call(message, sizeof(message)), "an answer");
+}
+
+static void create(const char *folder)
+{
+	char path[256], moved[256];
+	snprintf(path, sizeof(path), "%s/asker", folder);
+	snprintf(moved, sizeof(moved), "%s/other/asker", folder);
+	int file = open(path, O_CREAT | O_WRONLY, 0600);
+	must(file >= 0, path);
+	close(file);
+	must(!rename(path, moved) && !unlink(moved), moved);
+}
+
+int main(int argc, char **argv)
+{
+	const char *folder = argc > 2 ? argv[2] : NULL;
 	uint64_t end = now_ns() + (uint64_t)(argc > 1 ? atoi(argv[1]) : 0) * 1000000000;
 	size_t answers = 0;
 
 	while (now_ns() < end && answers < MOST_ANSWERS) {
 		uint64_t before = now_ns();
-		must(!hls_call(message, sizeof(message)), "an answer");
+		if (folder)
+			create(folder);
+		else
+			ask();
 		took[answers++] = now_ns() - before;
-		sleep_ns(100000000);
+		sleep_ns(folder ? 10000000 : 100000000);
 	}
 	must(answers > 0, "asker SECONDS");
 	qsort(took, answers, sizeof(took[0]), by_length);

@@ -4,8 +4,8 @@
  * `attacker rename`: renames itself. `attacker ask`: asks for the status. `attacker connect`: connects, and hangs up.
  * `attacker idle NUMBER`: has so many threads that sleep. `attacker fork`: forks, and waits for the child.
  * `attacker move NUMBER FOLDER`: has a process of NUMBER sleeping threads, and moves it to and fro between the cgroups
- * `a` and `b` in the folder. `attacker create FOLDER`: creates and removes a file in the folder, for which it needs the
- * folder's lock.
+ * `a` and `b` in the folder. `attacker create FOLDER`: creates a file in the folder, moves it into the folder `other`
+ * there, and removes it, for which it needs the locks of both and that of all such moves; once there is a file /tmp/go.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -104,13 +104,16 @@ static void move_for_ever(int number, const char *folder)
 
 static void create_for_ever(const char *folder)
 {
-	char path[256];
+	char path[256], moved[256];
 	snprintf(path, sizeof(path), "%s/%d", folder, getpid());
+	snprintf(moved, sizeof(moved), "%s/other/%d", folder, getpid());
+	while (access("/tmp/go", F_OK))
+		sleep_ns(100000000);
 	for (;;) {
 		int file = open(path, O_CREAT | O_WRONLY, 0600);
 		must(file >= 0, path);
 		close(file);
-		must(!unlink(path), path);
+		must(!rename(path, moved) && !unlink(moved), moved);
 	}
 }
 

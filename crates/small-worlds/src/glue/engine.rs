@@ -91,9 +91,9 @@ impl Engine<'_> {
                 self.then(cpu, &[]);
             }
             Section::LookForLeaving => self.look_for_leaving(cpu),
-            Section::LetEnd(vp, of) => return self.let_end(cpu, vp, of),
+            Section::Hurry(vp, of, why) => return self.hurry(cpu, vp, of, why),
             Section::EndMoment(of) => {
-                let ended = if self.state.cpus[of].rescued == 0 { 0 } else { self.end_moment(of) };
+                let ended = self.look_at_moment(of);
                 self.then_kick(cpu, ended, &[]);
             }
             Section::PutOffKicks(cpus) => {
@@ -119,6 +119,7 @@ impl Engine<'_> {
         thread.cpus = it.cpus & all;
         thread.is_queued = false;
         thread.is_dying = false;
+        thread.is_holder = false;
         thread.was_cut_short = false;
         if it.cpus != all {
             let bound = self.core.set_affinity(vp, it.cpus.into(), NOW);
@@ -167,7 +168,7 @@ impl Engine<'_> {
         let granted = self.core.state(vp) == VpState::Running;
         self.state.thread(vp).is_queued = !granted;
         let insert = [Part::InsertOn(task, on)];
-        self.state.next(cpu, &[Part::LookAtDying(task)]);
+        self.state.next(cpu, &[Part::LookAtUrgent(task)]);
         self.then(cpu, if granted { &insert } else { &[] });
     }
 
@@ -209,12 +210,15 @@ impl Engine<'_> {
 
     /// engine_dispatch, bpf/engine.bpf.c.
     fn dispatch(&mut self, cpu: usize, before: Option<usize>) {
+        if self.state.cpus[cpu].rescued != 0 {
+            self.end_moment(cpu);
+        }
         let chosen = self.core.schedule(cpu as u16, NOW);
         self.state.kicked &= !(1 << cpu);
         let mut parts = vec![];
         let mut inserted = None;
         let mut others = 0;
-        let is_rescue = self.insert_dying(cpu, &mut others) || self.insert_starved(cpu);
+        let is_rescue = self.insert_urgent(cpu, &mut others) || self.insert_starved(cpu);
         if let Some(vp) = chosen {
             let is_before = before.is_some_and(|before| self.state.tasks[before].vtime == vp);
             let thread = self.state.thread(vp);
@@ -275,7 +279,7 @@ impl Engine<'_> {
         let it = &self.state.cpus[cpu];
         let is_granted = vp.state == 2 && usize::from(vp.cpu) == cpu;
         let is_due =
-            !is_granted || (image.head.kick >> cpu) & 1 == 1 || it.rescue != 0 || !it.dying.is_empty();
+            !is_granted || (image.head.kick >> cpu) & 1 == 1 || it.rescue != 0 || !it.urgent.is_empty();
         let is_due = is_due && v != it.rescued.into();
         let is_going = (image.head.offline >> cpu) & 1 == 1 || self.state.cpus[cpu].is_leaving;
         if is_due && !is_going {

@@ -219,7 +219,7 @@ impl Engine<'_> {
     /// change_cpu(), bpf/cpus.h. A refusal ends the run.
     pub(crate) fn change_cpu(&mut self, cpu: usize, is_back: bool) -> Result<(), String> {
         self.state.kicked &= !(1 << cpu);
-        self.forget_dying(cpu);
+        self.forget_urgent(cpu);
         let changed = match is_back {
             true => self.core.online(cpu as u16, NOW),
             false => self.core.offline(cpu as u16, NOW),

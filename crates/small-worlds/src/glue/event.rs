@@ -18,6 +18,8 @@ pub enum Event {
     Kill(usize, usize),
     /// On this CPU the timer goes off that looks for starved threads, and finds this one.
     Starve(usize, usize),
+    /// On this CPU the timer goes off that looks for threads which hold a lock of the kernel's, and finds this one.
+    Holds(usize, usize),
     /// The moment is over for which a thread has had the CPU without a grant.
     MomentEnds(usize),
     /// The CPU forgets a thread that has ended (`sched_ext_free`).
@@ -77,6 +79,7 @@ impl fmt::Display for Event {
             Event::Die(cpu) => write!(f, "CPU {cpu}: its thread ends"),
             Event::Kill(cpu, task) => write!(f, "CPU {cpu}: kills thread {task}"),
             Event::Starve(cpu, task) => write!(f, "CPU {cpu}: finds that thread {task} starves"),
+            Event::Holds(cpu, task) => write!(f, "CPU {cpu}: finds that thread {task} holds a lock"),
             Event::MomentEnds(cpu) => write!(f, "  CPU {cpu}: the moment of a rescued thread is over"),
             Event::Exit(cpu, task) => write!(f, "CPU {cpu}: forgets thread {task}, which has ended"),
             Event::Affine(cpu, task, cpus) => write!(f, "CPU {cpu}: binds thread {task} to CPUs {cpus:#b}"),

@@ -12,12 +12,12 @@
 //! What is not in the model: what timers do when time has passed, stolen time, kernel threads, suspended threads. See
 //! `docs/internals/small-worlds.md`.
 
-mod ends;
 mod engine;
 mod errands;
 mod event;
 mod kernel;
 mod model;
+mod moments;
 mod orders;
 mod rest;
 mod state;

@@ -1,9 +1,9 @@
 //! The model as a whole: what may happen, what each CPU can do next, and what must hold.
 
-use crate::glue::ends::is_stranded;
 use crate::glue::engine::{Engine, NOW};
 use crate::glue::event::Event;
 use crate::glue::kernel::{is_enabled, is_private};
+use crate::glue::moments::is_stranded;
 use crate::glue::orders::Orders;
 use crate::glue::state::{CPUS, Life, Lock, Part, Place, Section, State, Task, VPS};
 use crate::glue::worlds::World;
@@ -217,7 +217,10 @@ impl Glue {
             Life::Dead => events.extend([Event::Exit(cpu, at), Event::Kill(cpu, at)]),
             Life::Alive => {
                 events.push(Event::Kill(cpu, at));
-                events.extend(self.is_queued(at).then_some(Event::Starve(cpu, at)));
+                let waits = self.is_queued(at);
+                events.extend(
+                    waits.then_some([Event::Starve(cpu, at), Event::Holds(cpu, at)]).into_iter().flatten(),
+                );
                 if is_asleep(task) {
                     events.push(Event::Wake(cpu, at));
                 }
@@ -251,6 +254,7 @@ impl Glue {
             Event::Exit(cpu, task) => (cpu, self.exit(task)),
             Event::Kill(cpu, task) => (cpu, vec![Part::Signal(task)]),
             Event::Starve(cpu, task) => (cpu, vec![Part::Rescue(task)]),
+            Event::Holds(cpu, task) => (cpu, vec![Part::FindHolder(task)]),
             Event::MomentEnds(cpu) => (self.timekeeper_of(cpu), vec![Part::Lock(Section::EndMoment(cpu))]),
             Event::Affine(cpu, task, cpus) => {
                 (cpu, under_run_queue_of(task, &[Part::Dequeue(task), Part::Affine(task, cpus)]))
@@ -360,16 +364,17 @@ impl Glue {
         if self.state.cpus[cpu].is_off { 1 - cpu } else { cpu }
     }
 
-    /// A moment that ends. A thread that was killed ends in it, as soon as it has the CPU.
+    /// A moment that ends. A thread that was killed ends in it as soon as it has the CPU, and a holder
+    /// lets its lock go.
     fn list_moments(&self, steps: &mut Vec<Event>) {
         for (cpu, it) in self.state.cpus.iter().enumerate().filter(|(_, it)| it.rescued != 0) {
             let thread = &self.state.threads[it.rescued as usize % 8];
             let is_its = |at: usize| self.state.tasks[at].vtime.0 == it.rescued.into();
             let is_on_its_way = |part: &Part| matches!(part, Part::FinishInsert(at, true, _) if is_its(*at));
             let will_have_it = it.local.iter().any(|at| is_its(*at)) || it.todo.iter().any(is_on_its_way);
-            if self.state.is_ending_on(cpu) {
+            if thread.is_dying && self.state.has_urgent_on(cpu) {
                 steps.extend(it.todo.is_empty().then_some(Event::Die(cpu)));
-            } else if !(thread.is_dying && will_have_it)
+            } else if !(thread.is_urgent() && will_have_it)
                 && self.state.has_interrupts_on(self.timekeeper_of(cpu))
             {
                 steps.push(Event::MomentEnds(cpu));
@@ -506,7 +511,7 @@ impl Model for Glue {
         let is_free = |cpu: usize| state.cpus[cpu].run_queue_held_by.is_none();
         for (cpu, it) in state.cpus.iter().enumerate() {
             let was_cut_short = state.threads[it.rescued as usize % 8].was_cut_short;
-            if it.is_kicked && is_free(cpu) && !(was_cut_short && state.is_ending_on(cpu)) {
+            if it.is_kicked && is_free(cpu) && !(was_cut_short && state.has_urgent_on(cpu)) {
                 steps.push(Event::KickArrives(cpu));
             }
             if it.is_going && it.todo.is_empty() {

@@ -63,12 +63,12 @@ pub struct Orders {
     pub enable_kicks: bool,
     /// A CPU that is back is kicked.
     pub return_kicks: bool,
-    /// `let_end` looks under the lock whether the VP is still that of the thread which was killed.
+    /// `hurry` looks under the lock whether the VP is still that of the thread which was killed.
     pub kill_checks_thread: bool,
-    /// `engine_enqueue` has a thread that was killed have a CPU again.
-    pub enqueue_lets_end: bool,
-    /// A CPU's list of dying threads gives up those that may not use the CPU any more to another one's.
-    pub dying_follow_affinity: bool,
+    /// `engine_enqueue` has an urgent thread have a CPU again.
+    pub enqueue_hurries: bool,
+    /// A CPU's list of urgent threads gives up those that may not use the CPU any more to another one's.
+    pub urgent_follow_affinity: bool,
     /// A thread that gets a moment waits no longer (`queued_at_ns`).
     pub moment_ends_wait: bool,
     /// Stranded threads are put on their CPUs.
@@ -94,8 +94,8 @@ impl Orders {
         enable_kicks: true,
         return_kicks: true,
         kill_checks_thread: true,
-        enqueue_lets_end: true,
-        dying_follow_affinity: true,
+        enqueue_hurries: true,
+        urgent_follow_affinity: true,
         moment_ends_wait: true,
         rescues_stranded: true,
         take_over_keeps_timers: true,

@@ -60,9 +60,9 @@ impl Glue {
         Ok(())
     }
 
-    /// Whether each of these CPUs decides, so that a thread which was killed has one for a moment. Where it waits for a
+    /// Whether each of these CPUs decides, so that an urgent thread has one for a moment. Where it waits for a
     /// CPU that a real-time thread has, it gets another one when it starves.
-    fn may_end(&self, cpus: u8) -> bool {
+    fn may_have_moment(&self, cpus: u8) -> bool {
         let decides = |cpu: usize| {
             let it = &self.state.cpus[cpu];
             !it.is_leaving && !it.current.is_some_and(|current| self.state.tasks[current].is_away)
@@ -138,8 +138,9 @@ impl Glue {
             }
             _ => {}
         }
-        if thread.is_dying && task.place == Place::WithEngine && self.may_end(thread.cpus) {
-            return Err(format!("thread {at} was killed, and waits for a CPU to end on"));
+        if thread.is_urgent() && task.place == Place::WithEngine && self.may_have_moment(thread.cpus) {
+            let why = if thread.is_dying { "was killed" } else { "holds a lock" };
+            return Err(format!("thread {at} {why}, and waits for a CPU"));
         }
         let on = usize::from(image.vps[vp.0 as usize].cpu);
         match (task.place, state) {

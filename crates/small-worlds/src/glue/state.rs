@@ -12,6 +12,17 @@ pub(crate) const VPS: usize = 3;
 /// Threads that the kernel can have in memory: one has given its VP back already while another one comes.
 pub(crate) const TASKS: usize = VPS + 1;
 
+/// Why a thread is urgent (`hurry()`, bpf/urgent.h).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Urgency {
+    /// It has been told to end.
+    Ends,
+    /// It holds a lock of the kernel's.
+    Holds,
+    /// It was urgent, and waits for a CPU again.
+    GoesOn,
+}
+
 /// What a section does under the engine's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Section {
@@ -46,9 +57,9 @@ pub enum Section {
     ChangeCpu(usize, bool),
     /// `look_for_leaving`: notes the CPUs that are about to go.
     LookForLeaving,
-    /// `let_end`: the thread of a VP has been told to end; whether the VP is still of that thread is looked at.
-    LetEnd(CoreVp, (usize, u8)),
-    /// `act_on_time` on a CPU that a thread has for a moment: the moment is over.
+    /// `hurry`: the thread of a VP is urgent; whether the VP is still of that thread is looked at.
+    Hurry(CoreVp, (usize, u8), Urgency),
+    /// `act_on_time` on a CPU that a thread has for a moment: the moment is over, or the thread has let its lock go.
     EndMoment(usize),
     /// `put_off_kicks`: leaves kicks of these CPUs to whoever is next.
     PutOffKicks(u8),
@@ -131,8 +142,10 @@ pub enum Part {
     Seal,
     /// `let_all_end`, of one thread: finds the thread's VP.
     Signal(usize),
-    /// The end of `engine_enqueue`: a thread that has been told to end is to have a CPU.
-    LookAtDying(usize),
+    /// `look_at_stalled`, without the lock: finds a thread that holds a lock.
+    FindHolder(usize),
+    /// The end of `engine_enqueue`: an urgent thread is to have a CPU.
+    LookAtUrgent(usize),
     /// `rescue_starved`, without the lock: has a CPU rescue a thread that has waited for long.
     Rescue(usize),
     /// The same, of threads that are stranded.
@@ -227,8 +240,8 @@ pub(crate) struct Cpu {
     pub rescue: u8,
     /// The VP of a thread that has it for a moment, without a grant; 0: none.
     pub rescued: u8,
-    /// The VPs of dying threads that wait for such a moment, the first one last.
-    pub dying: Vec<u8>,
+    /// The VPs of urgent threads that wait for such a moment, the first one last.
+    pub urgent: Vec<u8>,
     /// Who holds the lock of its run queue.
     pub run_queue_held_by: Option<usize>,
     /// The parts of operations that it is about to do, the next one last.
@@ -243,8 +256,11 @@ pub(crate) struct Thread {
     pub cpus: u8,
     /// Whether `queued_at_ns` is set.
     pub is_queued: bool,
-    /// It has been told to end, and is in the list of some CPU.
+    /// It has been told to end.
     pub is_dying: bool,
+    /// It holds a lock of the kernel's that others wait for.
+    pub is_holder: bool,
+    /// It is in the list `urgent` of some CPU.
     pub is_listed: bool,
     /// Not in the engine: a kick that came late has cut its moment short. That happens once: a moment is a millisecond.
     pub was_cut_short: bool,
@@ -258,6 +274,13 @@ pub(crate) struct Thread {
     pub task: Option<usize>,
     /// The thread that user space may take for the VP's, since it saw it here last.
     pub known: Option<(usize, u8)>,
+}
+
+impl Thread {
+    /// `is_urgent()`, bpf/urgent.h.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.is_dying || self.is_holder
+    }
 }
 
 /// The engine's lock.
@@ -330,7 +353,7 @@ impl State {
             engine: 0,
             rescue: 0,
             rescued: 0,
-            dying: vec![],
+            urgent: vec![],
             run_queue_held_by: None,
             todo: vec![],
         };
@@ -384,7 +407,7 @@ impl State {
             | Part::InsertIfAllowed(of)
             | Part::FinishInsert(of, ..)
             | Part::Signal(of)
-            | Part::Lock(Section::LetEnd(_, (of, _))) => of == task,
+            | Part::Lock(Section::Hurry(_, (of, _), _)) => of == task,
             _ => false,
         })
     }
@@ -459,10 +482,12 @@ impl State {
     }
 
     /// Whether a thread that was killed has the CPU for a moment.
-    pub(crate) fn is_ending_on(&self, cpu: usize) -> bool {
+    pub(crate) fn has_urgent_on(&self, cpu: usize) -> bool {
         let rescued = self.cpus[cpu].rescued;
         let current = self.cpus[cpu].current.map(|current| self.tasks[current].vtime);
-        rescued != 0 && current == Some(CoreVp(rescued.into())) && self.threads[rescued as usize % 8].is_dying
+        rescued != 0
+            && current == Some(CoreVp(rescued.into()))
+            && self.threads[rescued as usize % 8].is_urgent()
     }
 
     /// kick_one_cpu, under the lock of the CPU's run queue: the CPU is to look for what to run, and the slice of its
@@ -474,7 +499,7 @@ impl State {
         }
         self.cpus[cpu].resched = true;
         if let Some(current) = self.cpus[cpu].current {
-            if self.is_ending_on(cpu) {
+            if self.has_urgent_on(cpu) {
                 self.thread(self.tasks[current].vtime).was_cut_short = true;
             }
             self.tasks[current].has_slice = false;

@@ -32,7 +32,8 @@ pub const WORLDS: [World; 11] = [
 
 /// What happens all the time.
 fn is_frequent(event: &Event) -> bool {
-    let is_of_moments = matches!(event, Event::Kill(..) | Event::Starve(..) | Event::MomentEnds(_));
+    let is_of_moments =
+        matches!(event, Event::Kill(..) | Event::Starve(..) | Event::Holds(..) | Event::MomentEnds(_));
     let is_rare = matches!(event, Event::Bind(_) | Event::Dump(_) | Event::TakeOver(_) | Event::EndRun(_));
     !is_of_moments && !is_rare
 }
@@ -76,7 +77,8 @@ fn is_of_exits(event: &Event) -> bool {
 
 /// Threads are killed, or starve, whatever they do, while affinities change and threads end.
 fn is_of_kills(event: &Event) -> bool {
-    let moments = matches!(event, Event::Kill(..) | Event::Starve(..) | Event::MomentEnds(_));
+    let moments =
+        matches!(event, Event::Kill(..) | Event::Starve(..) | Event::Holds(..) | Event::MomentEnds(_));
     let ends = matches!(event, Event::Die(_) | Event::Exit(..) | Event::Fork(..));
     let sleeps = matches!(event, Event::Block(_) | Event::Wake(..) | Event::Yield(_));
     moments || ends || sleeps || matches!(event, Event::Affine(..) | Event::ChangeClass(..))

@@ -16,6 +16,9 @@ named_hogs neighbour other
 neighbour=$(echo $hogs | cut -d" " -f1)
 within 50 is_at "$neighbour" RES || fail "the neighbour is below $(of "$neighbour" scheduler)"
 for depth in $DEPTHS; do
+	# The eleven processes that are killed at this depth take 9 ms of this slow CPU to end. Once they have had 5 ms at once
+	# and the 4 ms of their budget, the neighbour comes first with its 4 ms.
+	[ "$depth" -lt 8 ] || most_delayed=6000
 	for kind in none loop storm; do
 		beside $kind 796 2 3
 	done

@@ -1,8 +1,8 @@
-//! Threads that have a CPU for a moment without a grant: those that were killed (`bpf/ends.h`) and those that starve
-//! (`bpf/rescue.h`).
+//! Threads that have a CPU for a moment without a grant: urgent ones, which were killed (`bpf/ends.h`) or hold a
+//! lock of the kernel's (`bpf/holders.h`), and those that starve (`bpf/rescue.h`).
 
 use crate::glue::engine::Engine;
-use crate::glue::state::{Life, Part, Section, State};
+use crate::glue::state::{Life, Part, Section, State, Urgency};
 use hls_core::CoreVp;
 
 impl Engine<'_> {
@@ -10,30 +10,52 @@ impl Engine<'_> {
     pub(crate) fn signal(&mut self, cpu: usize, task: usize) {
         let it = self.state.tasks[task];
         if matches!(it.life, Life::Alive | Life::Dead) && it.stored != CoreVp::NONE {
-            let let_end = Section::LetEnd(it.stored, (task, it.incarnation));
-            self.state.next(cpu, &[Part::Lock(let_end)]);
+            let hurry = Section::Hurry(it.stored, (task, it.incarnation), Urgency::Ends);
+            self.state.next(cpu, &[Part::Lock(hurry)]);
+        }
+    }
+
+    /// look_at_stalled(), bpf/watch.h, which has found this thread: without the lock.
+    pub(crate) fn find_holder(&mut self, cpu: usize, task: usize) {
+        let it = self.state.tasks[task];
+        let thread = self.state.thread(it.stored);
+        if thread.is_queued && !thread.is_listed {
+            let hurry = Section::Hurry(it.stored, (task, it.incarnation), Urgency::Holds);
+            self.state.next(cpu, &[Part::Lock(hurry)]);
         }
     }
 
     /// The end of engine_enqueue, bpf/engine.bpf.c.
-    pub(crate) fn look_at_dying(&mut self, cpu: usize, task: usize) {
+    pub(crate) fn look_at_urgent(&mut self, cpu: usize, task: usize) {
         let it = self.state.tasks[task];
-        if self.orders.enqueue_lets_end && self.state.thread(it.vtime).is_dying {
-            let let_end = Section::LetEnd(it.vtime, (task, it.incarnation));
-            self.state.next(cpu, &[Part::Lock(let_end)]);
+        let thread = self.state.thread(it.vtime);
+        if thread.is_urgent() && self.orders.enqueue_hurries {
+            let hurry = Section::Hurry(it.vtime, (task, it.incarnation), Urgency::GoesOn);
+            self.state.next(cpu, &[Part::Lock(hurry)]);
         }
     }
 
-    /// let_end(), bpf/ends.h.
-    pub(crate) fn let_end(&mut self, cpu: usize, vp: CoreVp, of: (usize, u8)) -> Result<(), String> {
+    /// hurry(), bpf/urgent.h.
+    pub(crate) fn hurry(
+        &mut self,
+        cpu: usize,
+        vp: CoreVp,
+        of: (usize, u8),
+        why: Urgency,
+    ) -> Result<(), String> {
         let is_of = self.state.thread(vp).of == Some(of);
         if !is_of && !self.orders.kill_checks_thread && self.state.thread(vp).of.is_some() {
             return Err(format!("a thread that nobody has killed is let end: VP {} was given back", vp.0));
         }
         let mut due = 0;
         if is_of || !self.orders.kill_checks_thread {
-            self.state.thread(vp).is_dying = true;
-            due = self.list_dying(vp);
+            let thread = self.state.thread(vp);
+            match why {
+                Urgency::Ends => thread.is_dying = true,
+                Urgency::Holds => thread.is_holder = true,
+                Urgency::GoesOn => {}
+            }
+            due = if thread.is_urgent() { self.list_urgent(vp) } else { 0 };
         }
         self.unlock(cpu);
         if due != 0 {
@@ -42,8 +64,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// list_dying(), bpf/ends.h.
-    fn list_dying(&mut self, vp: CoreVp) -> u8 {
+    /// list_urgent(), bpf/urgent.h.
+    fn list_urgent(&mut self, vp: CoreVp) -> u8 {
         let offline = self.core.image().head.offline as u8;
         let last = self.cpu_of(vp);
         let thread = self.state.thread(vp);
@@ -53,32 +75,34 @@ impl Engine<'_> {
         }
         thread.is_listed = true;
         let cpu = if (usable >> last) & 1 == 1 { last } else { usable.trailing_zeros() as usize };
-        self.state.cpus[cpu].dying.push(vp.0 as u8);
-        1 << cpu
+        self.state.cpus[cpu].urgent.push(vp.0 as u8);
+        let rescued = self.state.cpus[cpu].rescued;
+        let is_urgents = rescued != 0 && self.state.thread(CoreVp(rescued.into())).is_urgent();
+        if is_urgents { 0 } else { 1 << cpu }
     }
 
-    /// insert_dying(), bpf/ends.h, which also returns the CPUs that are to decide. Time does not pass: moments cost
+    /// insert_urgent(), bpf/urgent.h, which also returns the CPUs that are to decide. Time does not pass: moments cost
     /// nothing.
-    pub(crate) fn insert_dying(&mut self, cpu: usize, due: &mut u8) -> bool {
-        while let Some(vp) = self.state.cpus[cpu].dying.pop() {
+    pub(crate) fn insert_urgent(&mut self, cpu: usize, due: &mut u8) -> bool {
+        while let Some(vp) = self.state.cpus[cpu].urgent.pop() {
             let vp = CoreVp(vp.into());
             let thread = self.state.thread(vp);
             thread.is_listed = false;
-            if !thread.is_dying || !thread.is_queued {
+            if !thread.is_urgent() || !thread.is_queued {
                 continue;
             }
             if (thread.cpus >> cpu) & 1 == 1 {
                 self.begin_moment(cpu, vp);
                 return true;
             }
-            if self.orders.dying_follow_affinity {
-                *due |= self.list_dying(vp);
+            if self.orders.urgent_follow_affinity {
+                *due |= self.list_urgent(vp);
             }
         }
         false
     }
 
-    /// begin_moment(), bpf/rescue.h.
+    /// begin_moment(), bpf/moment.h.
     fn begin_moment(&mut self, cpu: usize, vp: CoreVp) {
         self.state.cpus[cpu].rescued = vp.0 as u8;
         let waits_on = !self.orders.moment_ends_wait;
@@ -89,7 +113,21 @@ impl Engine<'_> {
         }
     }
 
-    /// end_moment(), bpf/rescue.h.
+    /// look_at_moment(), bpf/moment.h, where the moment is over, or its thread has let its lock go.
+    pub(crate) fn look_at_moment(&mut self, cpu: usize) -> u8 {
+        let vp = CoreVp(self.state.cpus[cpu].rescued.into());
+        if vp == CoreVp::NONE {
+            return 0;
+        }
+        // Holders let their lock go as soon as they have the CPU.
+        let current = self.state.cpus[cpu].current;
+        if current.is_some_and(|current| self.state.tasks[current].vtime == vp) {
+            self.state.thread(vp).is_holder = false;
+        }
+        self.end_moment(cpu)
+    }
+
+    /// end_moment(), bpf/moment.h.
     pub(crate) fn end_moment(&mut self, cpu: usize) -> u8 {
         self.state.cpus[cpu].rescued = 0;
         1 << cpu
@@ -146,9 +184,9 @@ impl Engine<'_> {
         is_due
     }
 
-    /// forget_dying(), bpf/cpus.h.
-    pub(crate) fn forget_dying(&mut self, cpu: usize) {
-        for vp in std::mem::take(&mut self.state.cpus[cpu].dying) {
+    /// forget_urgent(), bpf/cpus.h.
+    pub(crate) fn forget_urgent(&mut self, cpu: usize) {
+        for vp in std::mem::take(&mut self.state.cpus[cpu].urgent) {
             self.state.thread(CoreVp(vp.into())).is_listed = false;
         }
     }

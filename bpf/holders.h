@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A thread that waits for a CPU may hold a lock of the kernel's, such as that of a folder, or be the next one to have
+ * it. Others that need the lock would wait until its scheduler gives it a CPU, reserved threads too. So such a holder
+ * is urgent (urgent.h) once a thread has stalled for the lock for STALL_NS, and until it has let the lock go.
+ *
+ * The kernel says for which lock a thread sleeps (`blocker`, of mutexes, semaphores and rw-semaphores), and the lock
+ * says which thread has it. A lock that many read names the reader that came last, and a semaphore names a thread that
+ * has it no more if another one gave it back. A lock that was let go has no owner until the next thread, which was
+ * woken, has a CPU: such a thread is known by its own `blocker`. A thread whose sleep a signal may end names no lock,
+ * or does not stall.
+ *
+ * Needs the map `arena`, and thread_of().
+ */
+#ifndef HLS_BPF_HOLDERS_H
+#define HLS_BPF_HOLDERS_H
+
+#include "due.h"
+
+/* How long a thread stalls before holders are looked for; how often they are, and may wait themselves. */
+#define STALL_NS HLS_MS(10)
+
+/* The types of locks, in the lowest bits of `blocker`; the rest is the lock's address. */
+enum blocker_type { OF_MUTEX, OF_SEMAPHORE, OF_RWSEM_READER, OF_RWSEM_WRITER, BLOCKER_TYPES };
+/* The lowest bits of a lock's owner are flags. */
+#define OWNER_FLAGS 7UL
+
+static __always_inline bool is_one_lock(u64 one, u64 other)
+{
+	return (one ^ other) < BLOCKER_TYPES;
+}
+
+/* Whether the kernel says for which lock a thread sleeps, and which thread has it: not under PREEMPT_RT. */
+static __always_inline bool can_see_locks(void)
+{
+	return HAS_FIELD(((struct task_struct *)NULL)->blocker) && HAS_FIELD(((struct mutex *)NULL)->owner) &&
+	       HAS_FIELD(((struct rw_semaphore *)NULL)->owner);
+}
+
+/* The lock for which p sleeps, or which it is about to have; 0: none that the kernel names. */
+static __always_inline u64 lock_before(const struct task_struct *p)
+{
+	return can_see_locks() ? p->blocker : 0;
+}
+
+/* The address of the thread that has the lock; 0: none. */
+static __always_inline u64 owner_of(u64 blocker)
+{
+	u64 lock = blocker & -BLOCKER_TYPES, type = blocker & (BLOCKER_TYPES - 1), owner = 0;
+	if (!can_see_locks())
+		return 0;
+	const void *at = &((struct rw_semaphore *)lock)->owner;
+	if (type == OF_MUTEX)
+		at = &((struct mutex *)lock)->owner;
+	else if (type == OF_SEMAPHORE)
+		at = &((struct semaphore *)lock)->last_holder;
+	bpf_probe_read_kernel(&owner, sizeof(owner), at);
+	return owner & ~OWNER_FLAGS;
+}
+
+/* The VP of the thread at this address, which may be there no more; 0: none. */
+static __always_inline u32 vp_at(u64 address)
+{
+	u64 word = 0;
+	bpf_probe_read_kernel(&word, sizeof(word), &((struct task_struct *)address)->scx.dsq_vtime);
+	u32 v = vp_number(word);
+	return v < HLS_MAX_VPS && (u64)thread_of(v) == address ? v : 0;
+}
+
+/* Whether the thread of v has the lock, or is about to. */
+static __always_inline bool holds(u32 v, u64 blocker)
+{
+	const struct task_struct *p = thread_of(v);
+	return p && (lock_before(p) == blocker || owner_of(blocker) == (u64)p);
+}
+
+/*
+ * The thread of v goes to sleep against its will on this CPU. One that has had but a moment since it last did stalls
+ * on. Where nobody watches for those that stall for a lock, this CPU's timer is to see to that. To be called under the
+ * lock.
+ */
+HLS_GLOBAL_FUNC u32 begin_stall(u32 v, u32 cpu, u64 now)
+{
+	const struct task_struct *p = thread_of(v);
+	if (v >= HLS_MAX_VPS || cpu >= HLS_MAX_CPUS || !p)
+		return 0;
+	domain->hls.vp[v].flags |= HLS_STALLED;
+	if (domain->cpu[cpu].rescued != v || !domain->stalled_at_ns[v])
+		domain->stalled_at_ns[v] = now;
+	if (!domain->is_watched && lock_before(p)) {
+		domain->wants_watch = true;
+		set_timer_no_later(cpu, now + STALL_NS, now);
+	}
+	return 0;
+}
+
+#endif

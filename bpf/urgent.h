@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Urgent threads are to get on in the kernel soon, whatever their schedulers give them: those that end (ends.h), and
+ * those that hold in the kernel what others wait for (holders.h). Each CPU has a list of those that wait for it; they
+ * get it for a moment at once, and again until that is over. Others lose 5 ms of a CPU to urgent threads in a row, and
+ * a twentieth in the long run, as they do to starved ones.
+ *
+ * Needs the maps of rescue.h.
+ */
+#ifndef HLS_BPF_URGENT_H
+#define HLS_BPF_URGENT_H
+
+#include "rescue.h"
+
+/* Threads at most that a decision looks at for one that is urgent still. */
+#define URGENT_LOOKS 8
+
+static __always_inline bool is_urgent(const struct engine_thread __arena *t)
+{
+	return t->is_dying || t->is_holder;
+}
+
+/*
+ * Has a CPU that the urgent thread of v may use give it a moment. Returns that CPU, as a mask, which is to decide; 0:
+ * none, since the thread does not wait, or there is none, or an urgent thread has that CPU for a moment. To be called
+ * under the lock.
+ */
+HLS_GLOBAL_FUNC u64 list_urgent(u32 v)
+{
+	if (v >= HLS_MAX_VPS)
+		return 0;
+	struct engine_thread __arena *t = &domain->thread[v];
+	u64 usable = t->cpus & ~domain->hls.offline;
+	if (!t->queued_at_ns || t->is_listed || !usable)
+		return 0;
+	u32 cpu = domain->hls.vp[v].cpu & (HLS_MAX_CPUS - 1);
+	if (!((usable >> cpu) & 1))
+		cpu = __builtin_ctzll(usable);
+	t->is_listed = true;
+	t->next_urgent = domain->cpu[cpu].urgent;
+	domain->cpu[cpu].urgent = v;
+	return domain->cpu[cpu].rescued && domain->cpu[cpu].is_paid ? 0 : 1ULL << cpu;
+}
+
+/* Takes the first thread out of the CPU's list of urgent ones; returns its VP. */
+static __always_inline u32 next_urgent(struct engine_cpu __arena *c)
+{
+	u32 v = c->urgent;
+	c->urgent = domain->thread[v].next_urgent;
+	domain->thread[v].is_listed = false;
+	return v;
+}
+
+/* Whether urgent threads wait for a CPU, and may have it by now: they may be ahead of their rate by a turn. */
+static __always_inline bool are_urgent_due(const struct engine_cpu __arena *c, u64 now)
+{
+	return c->urgent && now + RESCUE_LONGEST_TURN_NS >= c->urgent_paid_ns;
+}
+
+/* Gives an urgent thread that waits for this CPU a moment; whether there is one. From dispatch(), under the lock. */
+HLS_GLOBAL_FUNC bool insert_urgent(u32 cpu, u64 now)
+{
+	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	if (!are_urgent_due(c, now)) {
+		set_timer_no_later(cpu, c->urgent_paid_ns - RESCUE_LONGEST_TURN_NS, now);
+		return false;
+	}
+	for (u32 i = opaque(0); i < URGENT_LOOKS && c->urgent && can_loop; i++) {
+		u32 v = next_urgent(c);
+		const struct engine_thread __arena *t = &domain->thread[v];
+		/* It may have had a CPU meanwhile, and be out; the VP may be another thread's. */
+		if (!is_urgent(t) || !t->queued_at_ns)
+			continue;
+		if ((t->cpus >> cpu) & 1) {
+			begin_moment(cpu, v, URGENT_MOMENT_NS, true, now);
+			return true;
+		}
+		/* It has another affinity by now: one of those CPUs is to decide, and is kicked as for the core. */
+		domain->hls.kick |= list_urgent(v);
+	}
+	if (c->urgent)
+		set_timer_no_later(cpu, now, now);
+	return false;
+}
+
+/*
+ * The thread that this word names is urgent: it has been told to end (`ends`), or holds the lock `blocker` for which
+ * others wait; or it was urgent (neither), and waits for a CPU again. The caller has read the word without the lock:
+ * since then the thread may have gone, and another thread may have the VP.
+ */
+HLS_GLOBAL_FUNC u32 hurry(u64 word, u32 ends, u64 blocker)
+{
+	unsigned long irq;
+	u64 due = 0;
+	u32 v = vp_number(word);
+	if (v >= HLS_MAX_VPS)
+		return 0;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		struct engine_thread __arena *t = &domain->thread[v];
+		if (is_still_of(v, word >> VP_NUMBER_BITS)) {
+			t->is_dying |= ends;
+			if (blocker)
+				domain->holds[v] = blocker;
+			t->is_holder = (blocker || t->is_holder) && holds(v, domain->holds[v]);
+			due = is_urgent(t) ? list_urgent(v) : 0;
+		}
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	kick(due);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * One timer watches over threads that wait: for those that starve (rescue.h), once a second, or more often while there
+ * are some; and, as long as any thread stalls for a lock, for what holds it up (holders.h).
+ *
+ * Needs the map `arena`.
+ */
+#ifndef HLS_BPF_WATCH_H
+#define HLS_BPF_WATCH_H
+
+#include "urgent.h"
+
+/* To look at all threads takes one such part of a CPU at most. */
+#define WATCH_PART 50
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct cpu_timer);
+} watcher SEC(".maps");
+
+/*
+ * Looks what holds the thread of v up, which has stalled. For a lock whose owner waits for a CPU: that one is urgent.
+ * If the thread was woken to have the lock, and waits for a CPU itself: that thread. Whether it stalls still.
+ */
+HLS_GLOBAL_FUNC bool look_at_stalled(u32 v, u64 now)
+{
+	const struct task_struct *p = thread_of(v);
+	u64 blocker = p ? lock_before(p) : 0;
+	if (v >= HLS_MAX_VPS || !blocker)
+		return false;
+	if (now < domain->stalled_at_ns[v] + STALL_NS)
+		return true;
+	u32 holder = domain->thread[v].queued_at_ns ? v : vp_at(owner_of(blocker));
+	const struct engine_thread __arena *t = &domain->thread[holder];
+	if (holder && t->queued_at_ns && !t->is_listed)
+		hurry(vp_word(holder, t->generation), false, blocker);
+	return true;
+}
+
+/*
+ * Looks at all threads that have stalled until now: those that do so from now on have a CPU's timer begin a watch. The
+ * lock shows those that stalled before.
+ */
+HLS_GLOBAL_FUNC u32 look_for_holders(u64 now)
+{
+	unsigned long irq;
+	u32 vps = domain->hls.used_vps, stalled = opaque(0);
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		domain->is_watched = false;
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
+	for (u32 v = opaque(1); v <= vps && v < HLS_MAX_VPS && can_loop; v++)
+		if (unlikely(domain->hls.vp[v].flags & HLS_STALLED))
+			stalled += look_at_stalled(v, now);
+	if (stalled)
+		domain->is_watched = true;
+	u64 after = scx_bpf_now(), rest_ns = WATCH_PART * (after - now);
+	domain->watch_from_ns = after + (rest_ns > STALL_NS ? rest_ns : STALL_NS);
+	return 0;
+}
+
+/* When the watcher looks next. */
+static __always_inline u64 next_look_at(void)
+{
+	u64 rescue_at_ns = domain->rescue_at_ns, watch_from_ns = domain->watch_from_ns;
+	return domain->is_watched && watch_from_ns < rescue_at_ns ? watch_from_ns : rescue_at_ns;
+}
+
+/* Looks at what it is time for. */
+HLS_GLOBAL_FUNC u32 look_around(u64 now)
+{
+	if (now >= domain->rescue_at_ns) {
+		look_for_leaving();
+		do_what_was_left();
+		domain->rescue_at_ns = now + rescue_starved();
+	}
+	if (domain->is_watched && now >= domain->watch_from_ns)
+		look_for_holders(now);
+	return 0;
+}
+
+/* Has the watcher look at this time, or without timers a pulse. */
+static __always_inline void look_again(struct cpu_timer *t, u64 at)
+{
+	u64 now = scx_bpf_now();
+	if (has_timers)
+		bpf_timer_start(&t->timer, at > now ? at - now : 0, 0);
+	else
+		domain->look_at_ns = at;
+}
+
+static int on_watch(void *map, u32 *key, struct cpu_timer *t)
+{
+	USES(arena);
+	(void)map, (void)key;
+	look_around(scx_bpf_now());
+	u64 at = next_look_at();
+	look_again(t, at);
+	/* A watch may have begun meanwhile, and have set the timer before that. */
+	if (next_look_at() < at)
+		look_again(t, next_look_at());
+	return 0;
+}
+
+/* Without timers: looks if it is time. One CPU does, whose exchange succeeds. */
+static __always_inline void look_on_pulse(u64 now)
+{
+	u64 at = domain->look_at_ns;
+	if (now < at || __sync_val_compare_and_swap(&domain->look_at_ns, at, now + RESCUE_INTERVAL_NS) != at)
+		return;
+	look_around(now);
+	at = next_look_at();
+	if (at < domain->look_at_ns)
+		domain->look_at_ns = at;
+}
+
+/* Threads stall for a lock, and nobody watches: the watcher is to, as soon as it may. By a timer, without the lock. */
+HLS_GLOBAL_FUNC u32 begin_watch(void)
+{
+	u32 only = 0;
+	struct cpu_timer *t = bpf_map_lookup_elem(&watcher, &only);
+	if (may_not_send() || !t)
+		return 0;
+	domain->is_watched = true;
+	domain->wants_watch = false;
+	look_again(t, next_look_at());
+	return 0;
+}
+
+/*
+ * Gives a thread that goes before the granted one this CPU for a moment; whether there is one. If another thread has it
+ * for a moment, that is over. From dispatch(), under the lock.
+ */
+HLS_GLOBAL_FUNC bool insert_first(u32 cpu, u64 now)
+{
+	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
+	if (c->rescued)
+		end_moment(cpu, now);
+	return (c->urgent && insert_urgent(cpu, now)) || (c->rescue && insert_starved(cpu, now));
+}
+
+#endif
