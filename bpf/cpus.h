@@ -37,7 +37,7 @@ static __always_inline bool is_bound(const struct task_struct *p)
 	return p->migration_disabled > by_program;
 }
 
-/* Empties the CPU's list of urgent threads (urgent.h). They get on as threads that starve. */
+/* Empties the CPU's list of urgent threads (urgent.h). Holders are found again, others starve. */
 static __always_inline void forget_urgent(u32 cpu)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Processes that are killed. Their threads must run to end, and those that wait for a CPU get one for a moment at once,
- * and again until they have ended: a process is not to outlive kill -9 because its scheduler gives it no CPU. Such a
- * thread never comes back to user space, so that nobody gains by it. Others lose 5 ms of a CPU to such threads in a
- * row, and a twentieth in the long run, as they do to starved ones.
+ * and again until they have ended (urgent.h): a process is not to outlive kill -9 because its scheduler gives it no
+ * CPU. Such a thread never comes back to user space, so that nobody gains by it.
  *
  * A tracepoint tells of signals: sched_ext says nothing of them before a thread runs again. A process that ends by
  * itself, or by a signal that dumps core, is not seen here before somebody kills it as well.

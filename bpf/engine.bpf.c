@@ -135,9 +135,12 @@ HLS_GLOBAL_FUNC bool goes_on_for_moment(u32 cpu)
 			end_moment(cpu, now);
 		else if (domain->cpu[cpu].rescued)
 			due = look_at_moment(cpu, now);
-		goes_on = domain->cpu[cpu].rescued && now < timer_at_ns;
+		goes_on = domain->cpu[cpu].rescued && now < timer_at_ns &&
+			  !(domain->cpu[cpu].kernel_waits && is_kernels_turn(cpu, now));
 		if (goes_on)
 			set_timer_no_later(cpu, timer_at_ns, now);
+		if (unlikely(domain->cpu[cpu].kernel_waits))
+			wait_for_kernels_turn(cpu, now);
 		domain->cpu[cpu].wakeups += goes_on;
 		unlock();
 	}
@@ -162,7 +165,8 @@ HLS_GLOBAL_FUNC u32 act_on_time(u32 cpu)
 		hls_timers(&domain->hls, now);
 		hls_expire(&domain->hls, cpu, now);
 		due = to_kick();
-		if (unlikely(domain->cpu[cpu].urgent || domain->cpu[cpu].kernel_waits) && !domain->cpu[cpu].rescued)
+		if (unlikely(domain->cpu[cpu].kernel_waits ||
+			     (domain->cpu[cpu].urgent && !domain->cpu[cpu].rescued)))
 			due |= 1ULL << cpu;
 		if (is_away(v))
 			set_timer_without_slice(cpu, now);

@@ -7,8 +7,8 @@
  * The kernel says for which lock a thread sleeps (`blocker`, of mutexes, semaphores and rw-semaphores), and the lock
  * says which thread has it. A lock that many read names the reader that came last, and a semaphore names a thread that
  * has it no more if another one gave it back. A lock that was let go has no owner until the next thread, which was
- * woken, has a CPU: such a thread is known by its own `blocker`. A thread whose sleep a signal may end names no lock,
- * or does not stall.
+ * woken, has a CPU: such a thread is known by its own `blocker`. One whose sleep a signal may end names no lock, or
+ * does not stall.
  *
  * Needs the map `arena`, and thread_of().
  */
@@ -17,7 +17,7 @@
 
 #include "due.h"
 
-/* How long a thread stalls before holders are looked for; how often they are, and may wait themselves. */
+/* The watcher looks for holders when a thread has stalled for so long, and as often. */
 #define STALL_NS HLS_MS(10)
 
 /* The types of locks, in the lowest bits of `blocker`; the rest is the lock's address. */
@@ -75,9 +75,9 @@ static __always_inline bool holds(u32 v, u64 blocker)
 }
 
 /*
- * The thread of v goes to sleep against its will on this CPU. One that has had but a moment since it last did stalls
- * on. Where nobody watches for those that stall for a lock, this CPU's timer is to see to that. To be called under the
- * lock.
+ * The thread of v goes to sleep on this CPU, against its will; perhaps for a lock. One that has had but a moment since
+ * it did so last stalls on. Where nobody watches for such threads, this CPU's timer is to see to that. To be called
+ * under the lock.
  */
 HLS_GLOBAL_FUNC u32 begin_stall(u32 v, u32 cpu, u64 now)
 {
@@ -85,12 +85,31 @@ HLS_GLOBAL_FUNC u32 begin_stall(u32 v, u32 cpu, u64 now)
 	if (v >= HLS_MAX_VPS || cpu >= HLS_MAX_CPUS || !p)
 		return 0;
 	domain->hls.vp[v].flags |= HLS_STALLED;
+	if (!lock_before(p))
+		return 0;
 	if (domain->cpu[cpu].rescued != v || !domain->stalled_at_ns[v])
 		domain->stalled_at_ns[v] = now;
-	if (!domain->is_watched && lock_before(p)) {
+	if (!domain->is_watched) {
 		domain->wants_watch = true;
 		set_timer_no_later(cpu, now + STALL_NS, now);
 	}
+	return 0;
+}
+
+/* The thread of v stalls no more, unless it has begun to do so again. */
+HLS_GLOBAL_FUNC u32 end_stall(u32 v)
+{
+	unsigned long irq;
+	if (v >= HLS_MAX_VPS)
+		return 0;
+	bpf_local_irq_save(&irq);
+	if (lock()) {
+		const struct task_struct *p = thread_of(v);
+		if (!p || !lock_before(p))
+			domain->stalled_at_ns[v] = 0;
+		unlock();
+	}
+	bpf_local_irq_restore(&irq);
 	return 0;
 }
 

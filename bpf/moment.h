@@ -40,7 +40,8 @@ static __always_inline void look_later(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	u64 at = c->rescued_until_ns;
-	if (c->is_paid && domain->thread[c->rescued].is_holder && at > now + LOOK_NS)
+	if (c->is_paid && !domain->thread[c->rescued].is_dying && domain->thread[c->rescued].is_holder &&
+	    at > now + LOOK_NS)
 		at = now + LOOK_NS;
 	set_timer_no_later(cpu, at, now);
 }

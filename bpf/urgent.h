@@ -2,7 +2,7 @@
 /*
  * Urgent threads are to get on in the kernel soon, whatever their schedulers give them: those that end (ends.h), and
  * those that hold in the kernel what others wait for (holders.h). Each CPU has a list of those that wait for it; they
- * get it for a moment at once, and again until that is over. Others lose 5 ms of a CPU to urgent threads in a row, and
+ * get it for a moment at once, and again until that is over. Others lose 6 ms of a CPU to urgent threads in a row, and
  * a twentieth in the long run, as they do to starved ones.
  *
  * Needs the maps of rescue.h.
@@ -20,10 +20,26 @@ static __always_inline bool is_urgent(const struct engine_thread __arena *t)
 	return t->is_dying || t->is_holder;
 }
 
+/* Puts v into the CPU's list of urgent threads: before all others if it ends, else behind them. */
+static __always_inline void push_urgent(struct engine_cpu __arena *c, u32 v)
+{
+	struct engine_thread __arena *t = &domain->thread[v];
+	bool is_first = t->is_dying || !c->urgent;
+	t->is_listed = true;
+	t->next_urgent = t->is_dying ? c->urgent : 0;
+	if (!t->next_urgent) {
+		if (!is_first)
+			domain->thread[c->urgent_last].next_urgent = v;
+		c->urgent_last = v;
+	}
+	if (is_first)
+		c->urgent = v;
+}
+
 /*
  * Has a CPU that the urgent thread of v may use give it a moment. Returns that CPU, as a mask, which is to decide; 0:
- * none, since the thread does not wait, or there is none, or an urgent thread has that CPU for a moment. To be called
- * under the lock.
+ * none, since the thread does not wait, or is listed already, or there is none; or a thread has that CPU for a moment,
+ * after which it decides anyway. To be called under the lock.
  */
 HLS_GLOBAL_FUNC u64 list_urgent(u32 v)
 {
@@ -36,10 +52,8 @@ HLS_GLOBAL_FUNC u64 list_urgent(u32 v)
 	u32 cpu = domain->hls.vp[v].cpu & (HLS_MAX_CPUS - 1);
 	if (!((usable >> cpu) & 1))
 		cpu = __builtin_ctzll(usable);
-	t->is_listed = true;
-	t->next_urgent = domain->cpu[cpu].urgent;
-	domain->cpu[cpu].urgent = v;
-	return domain->cpu[cpu].rescued && domain->cpu[cpu].is_paid ? 0 : 1ULL << cpu;
+	push_urgent(&domain->cpu[cpu], v);
+	return domain->cpu[cpu].rescued ? 0 : 1ULL << cpu;
 }
 
 /* Takes the first thread out of the CPU's list of urgent ones; returns its VP. */

@@ -10,7 +10,7 @@
 
 #include "urgent.h"
 
-/* To look at all threads takes one such part of a CPU at most. */
+/* To look at all threads takes one such part of a CPU at most, unless a look takes very long. */
 #define WATCH_PART 50
 
 struct {
@@ -21,15 +21,19 @@ struct {
 } watcher SEC(".maps");
 
 /*
- * Looks what holds the thread of v up, which has stalled. For a lock whose owner waits for a CPU: that one is urgent.
- * If the thread was woken to have the lock, and waits for a CPU itself: that thread. Whether it stalls still.
+ * Looks at what holds up the thread of v, which has stalled for a lock. The owner is urgent if it waits for a CPU. So
+ * is the thread itself, where it was woken to have the lock and waits for a CPU. Whether it stalls still.
  */
 HLS_GLOBAL_FUNC bool look_at_stalled(u32 v, u64 now)
 {
 	const struct task_struct *p = thread_of(v);
 	u64 blocker = p ? lock_before(p) : 0;
-	if (v >= HLS_MAX_VPS || !blocker)
+	if (v >= HLS_MAX_VPS)
 		return false;
+	if (!blocker) {
+		end_stall(v);
+		return false;
+	}
 	if (now < domain->stalled_at_ns[v] + STALL_NS)
 		return true;
 	u32 holder = domain->thread[v].queued_at_ns ? v : vp_at(owner_of(blocker));
@@ -40,12 +44,13 @@ HLS_GLOBAL_FUNC bool look_at_stalled(u32 v, u64 now)
 }
 
 /*
- * Looks at all threads that have stalled until now: those that do so from now on have a CPU's timer begin a watch. The
- * lock shows those that stalled before.
+ * Looks at all threads that stall for a lock: those that do so from now on have a CPU's timer begin a watch. That is
+ * told under the lock, so that no stall falls between the two.
  */
-HLS_GLOBAL_FUNC u32 look_for_holders(u64 now)
+HLS_GLOBAL_FUNC u32 look_for_holders(void)
 {
 	unsigned long irq;
+	u64 now = scx_bpf_now();
 	u32 vps = domain->hls.used_vps, stalled = opaque(0);
 	bpf_local_irq_save(&irq);
 	if (lock()) {
@@ -54,12 +59,14 @@ HLS_GLOBAL_FUNC u32 look_for_holders(u64 now)
 	}
 	bpf_local_irq_restore(&irq);
 	for (u32 v = opaque(1); v <= vps && v < HLS_MAX_VPS && can_loop; v++)
-		if (unlikely(domain->hls.vp[v].flags & HLS_STALLED))
+		if (unlikely(domain->stalled_at_ns[v]))
 			stalled += look_at_stalled(v, now);
 	if (stalled)
 		domain->is_watched = true;
 	u64 after = scx_bpf_now(), rest_ns = WATCH_PART * (after - now);
-	domain->watch_from_ns = after + (rest_ns > STALL_NS ? rest_ns : STALL_NS);
+	if (rest_ns < STALL_NS)
+		rest_ns = STALL_NS;
+	domain->watch_from_ns = after + (rest_ns < RESCUE_INTERVAL_NS ? rest_ns : RESCUE_INTERVAL_NS);
 	return 0;
 }
 
@@ -79,7 +86,7 @@ HLS_GLOBAL_FUNC u32 look_around(u64 now)
 		domain->rescue_at_ns = now + rescue_starved();
 	}
 	if (domain->is_watched && now >= domain->watch_from_ns)
-		look_for_holders(now);
+		look_for_holders();
 	return 0;
 }
 
@@ -125,8 +132,9 @@ HLS_GLOBAL_FUNC u32 begin_watch(void)
 	struct cpu_timer *t = bpf_map_lookup_elem(&watcher, &only);
 	if (may_not_send() || !t)
 		return 0;
-	domain->is_watched = true;
+	/* In this order: a thread that stalls after a look has begun meanwhile wants a watch of its own. */
 	domain->wants_watch = false;
+	domain->is_watched = true;
 	look_again(t, next_look_at());
 	return 0;
 }

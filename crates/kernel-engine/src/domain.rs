@@ -53,6 +53,7 @@ struct CpuEntry {
     urgent_paid_ns: u64,
     kernel_paid_ns: u64,
     urgent: u32,
+    urgent_last: u32,
     slice_waits: bool,
     kernel_waits: bool,
     is_paid: bool,

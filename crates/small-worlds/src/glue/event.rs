@@ -16,7 +16,7 @@ pub enum Event {
     Die(usize),
     /// The CPU kills a thread.
     Kill(usize, usize),
-    /// On this CPU the timer goes off that looks for starved threads, and finds this one.
+    /// On this CPU the watcher finds that this thread starves.
     Starve(usize, usize),
     /// On this CPU the timer goes off that looks for threads which hold a lock of the kernel's, and finds this one.
     Holds(usize, usize),
@@ -58,7 +58,7 @@ pub enum Event {
     KickArrives(usize),
     /// The CPU's timer goes off, or a pulse.
     TimerGoesOff(usize),
-    /// On this CPU the timer goes off that looks for starved threads.
+    /// On this CPU the watcher goes off.
     LookForStarved(usize),
     /// On this CPU user space makes a call, and kicks what was put off.
     LookForKicks(usize),
@@ -106,7 +106,7 @@ impl fmt::Display for Event {
             Event::KickArrives(cpu) => write!(f, "  CPU {cpu}: the kick takes effect"),
             Event::TimerGoesOff(cpu) => write!(f, "  CPU {cpu}: its timer goes off"),
             Event::LookForStarved(cpu) => {
-                write!(f, "  CPU {cpu}: the timer goes off that looks for starved threads")
+                write!(f, "  CPU {cpu}: the watcher goes off")
             }
             Event::LookForKicks(cpu) => write!(f, "  CPU {cpu}: user space makes a call"),
             Event::Schedule(cpu) => write!(f, "  CPU {cpu}: schedules"),

@@ -408,7 +408,7 @@ impl Glue {
     }
 
     /// Timers that may go off now. Pulses come all the time, but do something only if something is left to do. The
-    /// timer that looks for starved threads goes off when nothing else happens, or where another one was lost.
+    /// watcher goes off when nothing else happens, or where another one was lost.
     fn list_timers(&self, steps: &mut Vec<Event>) {
         // What is left where the lock is sealed is never done.
         let is_left = self.state.is_something_left() && !self.state.was_sealed;

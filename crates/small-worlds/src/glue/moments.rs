@@ -75,10 +75,9 @@ impl Engine<'_> {
         }
         thread.is_listed = true;
         let cpu = if (usable >> last) & 1 == 1 { last } else { usable.trailing_zeros() as usize };
-        self.state.cpus[cpu].urgent.push(vp.0 as u8);
-        let rescued = self.state.cpus[cpu].rescued;
-        let is_urgents = rescued != 0 && self.state.thread(CoreVp(rescued.into())).is_urgent();
-        if is_urgents { 0 } else { 1 << cpu }
+        let first = if thread.is_dying { self.state.cpus[cpu].urgent.len() } else { 0 };
+        self.state.cpus[cpu].urgent.insert(first, vp.0 as u8);
+        if self.state.cpus[cpu].rescued == 0 { 1 << cpu } else { 0 }
     }
 
     /// insert_urgent(), bpf/urgent.h, which also returns the CPUs that are to decide. Time does not pass: moments cost

@@ -53,7 +53,7 @@ pub struct Orders {
     pub links_once: bool,
     /// The affinity of a thread that is queued is left to `enqueue`.
     pub spares_queued: bool,
-    /// The timer that looks for starved threads does what others were to do.
+    /// The watcher does what others were to do.
     pub looks_for_what_was_left: bool,
     /// See [`Noted`].
     pub noted: Noted,

@@ -18,7 +18,7 @@ impl Glue {
         Ok(())
     }
 
-    /// What is left to do waits for the timer that looks for starved threads only where another timer was lost.
+    /// What is left to do waits for the watcher only where another timer was lost.
     pub(crate) fn check_noted(&self) -> Result<(), String> {
         if self.state.is_something_left() && !self.state.has_lost_a_timer {
             return Err("something is left to do, and no timer is to do it".into());

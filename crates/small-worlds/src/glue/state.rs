@@ -312,7 +312,7 @@ pub(crate) struct State {
     pub cpus_gone: u8,
     pub cpus_back: u8,
     /// Not in the engine: a timer could not be started, or was lost with its CPU, so that what it was to do waits for
-    /// the timer that looks for starved threads.
+    /// the watcher.
     pub has_lost_a_timer: bool,
     /// The run ends, without an error: sched_ext asks the engine nothing any more but to let go of its threads.
     pub is_ending: bool,
@@ -481,7 +481,7 @@ impl State {
         }
     }
 
-    /// Whether a thread that was killed has the CPU for a moment.
+    /// Whether an urgent thread has the CPU for a moment.
     pub(crate) fn has_urgent_on(&self, cpu: usize) -> bool {
         let rescued = self.cpus[cpu].rescued;
         let current = self.cpus[cpu].current.map(|current| self.tasks[current].vtime);

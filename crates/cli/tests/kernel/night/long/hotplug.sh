@@ -34,6 +34,7 @@ stop
 # A CPU that is offline before the run starts comes back later.
 set_online 0
 start /usr/kernel/half.kdl
+within 50 grep -q "CPU 1 is offline" /tmp/said || fail "hls does not say that a CPU is offline"
 hogs 2
 hogs_get_on 1
 set_online 1
