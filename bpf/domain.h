@@ -128,13 +128,12 @@ struct engine_domain {
 	u32 first_starved, last_starved, nr_starved; /* the list of the VPs of starved threads (rescue.h) */
 	/* Of the VPs in that list, and in those of CPUs: the next one; RESCUE_END: none. 0: it is in none. */
 	u32 next_starved[HLS_MAX_VPS];
-	u64 look_at_ns;    /* without timers: when the watcher looks next (watch.h) */
-	u64 watch_from_ns; /* the watcher looks no sooner at what holds threads up */
-	u32 is_watched;    /* threads stall, and the watcher looks why */
-	u32 wants_watch;   /* threads stall, and it does not yet */
-	u64 stalled_at_ns
-	    [HLS_MAX_VPS];      /* since when its thread stalls for a lock of the kernel's; 0: it does not */
-	u64 holds[HLS_MAX_VPS]; /* the lock for which the VP's thread is_holder, as `blocker` (holders.h) */
+	u64 look_at_ns;                 /* without timers: when the watcher looks next (watch.h) */
+	u64 watch_from_ns;              /* the watcher looks no sooner at what holds threads up */
+	u32 is_watched;                 /* threads stall, and the watcher looks why */
+	u32 wants_watch;                /* threads stall, and it does not yet */
+	u64 stalled_at_ns[HLS_MAX_VPS]; /* since when its thread stalls for a kernel lock; 0: it does not */
+	u64 holds[HLS_MAX_VPS];         /* the lock for which the VP's thread is_holder, as `blocker` (holders.h) */
 };
 
 /* What user space asks of engine_call(). Threads that have hls_post() can ask for the first alone. */

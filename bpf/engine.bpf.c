@@ -179,13 +179,18 @@ HLS_GLOBAL_FUNC u32 act_on_time(u32 cpu)
 	return 0;
 }
 
+/* The timer of this CPU has gone off, or a pulse does what it would have done. */
+static __always_inline void act_on_timer(u32 cpu)
+{
+	if (likely(!domain->cpu[cpu].rescued) || !goes_on_for_moment(cpu))
+		act_on_time(cpu);
+}
+
 static int on_timer(void *map, u32 *key, struct cpu_timer *t)
 {
 	USES(arena);
 	(void)map, (void)t;
-	u32 cpu = *key & (HLS_MAX_CPUS - 1);
-	if (likely(!domain->cpu[cpu].rescued) || !goes_on_for_moment(cpu))
-		act_on_time(cpu);
+	act_on_timer(*key & (HLS_MAX_CPUS - 1));
 	do_what_was_left();
 	if (unlikely(domain->wants_watch))
 		begin_watch();
@@ -204,8 +209,8 @@ int engine_pulse(u64 *ctx)
 	u64 now = scx_bpf_now();
 	if (!domain->has_begun)
 		return 0;
-	if (now >= domain->cpu[cpu].timer_at_ns && (likely(!domain->cpu[cpu].rescued) || !goes_on_for_moment(cpu)))
-		act_on_time(cpu);
+	if (now >= domain->cpu[cpu].timer_at_ns)
+		act_on_timer(cpu);
 	do_what_was_left();
 	if (unlikely(domain->wants_watch))
 		begin_watch();

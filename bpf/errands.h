@@ -5,8 +5,8 @@
  * core for each of them. An errand is about a thread; whoever does it looks at the state of that moment. A VP is not
  * given back while there is an errand about it, so that an errand never meets another thread.
  *
- * A timer may fail to be started, and without timers a CPU's pulses end with the CPU. So the watcher (watch.h)
- * does what is left, once a second.
+ * A timer may fail to be started, and without timers a CPU's pulses end with the CPU. So the watcher (watch.h) does
+ * what is left, once a second.
  *
  * Needs the map `arena`, and thread_of().
  */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A thread that waits for a CPU may hold a lock of the kernel's, such as that of a folder, or be the next one to have
- * it. Others that need the lock would wait until its scheduler gives it a CPU, reserved threads too. So such a holder
- * is urgent (urgent.h) once a thread has stalled for the lock for STALL_NS, and until it has let the lock go.
+ * A thread that waits for a CPU may hold a lock of the kernel, for example a folder's lock, or may be the next thread
+ * to get it. Threads that need the lock, reserved ones too, would wait until the holder's scheduler gives it a CPU. So
+ * a holder is urgent (urgent.h) from when a thread has stalled for the lock for STALL_NS until the holder has let go.
  *
  * The kernel says for which lock a thread sleeps (`blocker`, of mutexes, semaphores and rw-semaphores), and the lock
- * says which thread has it. A lock that many read names the reader that came last, and a semaphore names a thread that
- * has it no more if another one gave it back. A lock that was let go has no owner until the next thread, which was
- * woken, has a CPU: such a thread is known by its own `blocker`. One whose sleep a signal may end names no lock, or
- * does not stall.
+ * says which thread has it. A lock with several readers names the last one to come. A semaphore that another thread has
+ * given back still names the thread that took it. A lock that was let go has no owner until the next thread, which was
+ * woken, has a CPU; the `blocker` of that thread still names the lock. A thread in a sleep that a signal may end has no
+ * `blocker`, or does not count as stalled.
  *
  * Needs the map `arena`, and thread_of().
  */

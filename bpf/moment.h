@@ -2,9 +2,9 @@
 /*
  * A thread has a CPU for a moment: without a grant, which is stolen time for the thread to which that CPU is granted.
  * So starved threads (rescue.h) and urgent ones (urgent.h) get on. A moment ends when its time is over, when its thread
- * blocks, and when the CPU decides anew. That of a holder (holders.h) ends when it has let its lock go: the CPU's timer
- * looks every LOOK_NS, and so does a thread that is woken to have the lock. No urgent thread cuts the moment of another
- * one short: they could take the CPU from each other for ever.
+ * blocks, and when the CPU decides anew. The moment of a holder (holders.h) also ends when the holder has let its lock
+ * go: the CPU's timer looks every LOOK_NS, and so does a thread that is woken to have the lock. No urgent thread cuts
+ * the moment of another one short: they could take the CPU from each other for ever.
  *
  * Needs the map `arena`, vp_of(), thread_of() and insert_thread_of().
  */

@@ -113,7 +113,7 @@ static int on_watch(void *map, u32 *key, struct cpu_timer *t)
 	return 0;
 }
 
-/* Without timers: looks if it is time. One CPU does, whose exchange succeeds. */
+/* Without timers, each pulse calls this. If it is time, the one CPU whose exchange succeeds looks. */
 static __always_inline void look_on_pulse(u64 now)
 {
 	u64 at = domain->look_at_ns;

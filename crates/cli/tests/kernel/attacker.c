@@ -5,7 +5,8 @@
  * `attacker idle NUMBER`: has so many threads that sleep. `attacker fork`: forks, and waits for the child.
  * `attacker move NUMBER FOLDER`: has a process of NUMBER sleeping threads, and moves it to and fro between the cgroups
  * `a` and `b` in the folder. `attacker create FOLDER`: creates a file in the folder, moves it into the folder `other`
- * there, and removes it, for which it needs the locks of both and that of all such moves; once there is a file /tmp/go.
+ * there, and removes it. It needs the locks of both folders and the lock for moves between folders. It begins when the
+ * file /tmp/go is there.
  */
 #define _GNU_SOURCE
 #include "program.h"

@@ -63,7 +63,7 @@ pub struct Orders {
     pub enable_kicks: bool,
     /// A CPU that is back is kicked.
     pub return_kicks: bool,
-    /// `hurry` looks under the lock whether the VP is still that of the thread which was killed.
+    /// `hurry` checks under the lock that the VP still belongs to the thread that was killed.
     pub kill_checks_thread: bool,
     /// `engine_enqueue` has an urgent thread have a CPU again.
     pub enqueue_hurries: bool,
