@@ -310,7 +310,7 @@ int engine_dispatch(u64 *ctx)
 	}
 	if (cpu >= HLS_MAX_CPUS)
 		return 0;
-	bool is_first = unlikely(domain->cpu[cpu].kernel_waits) && take_kernel_threads(cpu, false);
+	bool is_first = unlikely(domain->cpu[cpu].kernel_waits) && take_kernel_thread(cpu, false);
 	if (!lock())
 		return 0;
 	u64 clock = this_rq()->clock, now = not_before_ns(clock);
@@ -341,7 +341,7 @@ int engine_dispatch(u64 *ctx)
 	if (unlikely(many))
 		announce();
 	if (unlikely(!v && !is_first)) {
-		bool others = domain->cpu[cpu].kernel_waits && take_kernel_threads(cpu, true);
+		bool others = domain->cpu[cpu].kernel_waits && take_kernel_thread(cpu, true);
 		goes_on = is_kernels && !others;
 	}
 	if (goes_on)

@@ -22,9 +22,6 @@
 /* Further ahead of the time they never are: what they have while nobody else wants the CPU is not held against them. */
 #define KERNEL_FURTHEST_NS (KERNEL_BURST_NS + 2 * SLICE_NS)
 
-/* Waiting kernel threads at most that go before the hierarchy in one decision. */
-#define KERNEL_THREADS_IN_A_ROW 16
-
 /* The queue of the kernel threads that wait for a CPU. */
 static __always_inline u64 kernel_queue(u32 cpu)
 {
@@ -99,22 +96,18 @@ static __always_inline void enqueue_kernel(struct task_struct *p, u64 flags)
 }
 
 /*
- * Puts waiting kernel threads on this CPU, if it is their turn, or `is_free`: the hierarchy does not want it. Returns
- * whether there are some. From dispatch(), without the lock: the kernel takes locks of its own.
+ * Puts the kernel thread that has waited longest on this CPU, if it is their turn, or `is_free`: the hierarchy does not
+ * want it. Returns whether there is one. Only one at a time: the first may use up the turn, and those behind it would
+ * lose the CPU as they begin, and wait behind it again. From dispatch(), without the lock: the kernel takes locks of
+ * its own.
  */
-HLS_GLOBAL_FUNC bool take_kernel_threads(u32 cpu, u32 is_free)
+HLS_GLOBAL_FUNC bool take_kernel_thread(u32 cpu, u32 is_free)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
-	u32 taken = opaque(0);
 	if (!is_free && !is_kernels_turn(cpu, scx_bpf_now()))
 		return false;
-	while (taken < KERNEL_THREADS_IN_A_ROW && can_loop) {
-		c->kernel_waits = scx_bpf_dsq_move_to_local(kernel_queue(cpu));
-		if (!c->kernel_waits)
-			break;
-		taken++;
-	}
-	return taken;
+	c->kernel_waits = scx_bpf_dsq_move_to_local(kernel_queue(cpu));
+	return c->kernel_waits;
 }
 
 /* Has this CPU look at the queue of its kernel threads again when it is their turn. To be called under the lock. */
