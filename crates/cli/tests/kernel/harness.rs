@@ -4,9 +4,14 @@
 //! Exit status: 0 all passed, 101 a case failed, 75 (`EX_TEMPFAIL`: try again later) none failed, one had no verdict.
 //! Relies on `libtest_mimic` for the arguments that all tests have; it knows two results, so that it counts a case
 //! without a verdict among those that failed. What a case prints is shown at once: others may still take half an hour.
+//!
+//! `PASSED=FILE` names a file to which each case that passes is added. Those that it has are left out: so a long run
+//! that was interrupted goes on.
 
 use hls_vm::{Outcome, ScriptOutcome, Verdict};
 use libtest_mimic::{Arguments, Failed, Trial};
+use std::env;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -60,13 +65,21 @@ struct Record {
     without_verdict: usize,
     /// The scripts with the cases that they are of.
     scripts: Vec<(String, ScriptOutcome)>,
+    /// To which the names of cases that pass are added.
+    passed: Option<File>,
 }
 
 /// Runs those cases that the arguments want. Cases whose name does not begin with `gate_` are ignored but for
 /// `--ignored` and `--include-ignored`.
-pub fn run(mut arguments: Arguments, cases: Vec<Case>) -> ExitCode {
+pub fn run(mut arguments: Arguments, mut cases: Vec<Case>) -> ExitCode {
     arguments.test_threads.get_or_insert(BESIDE_EACH_OTHER);
-    let record = Arc::new(Mutex::new(Record::default()));
+    let mut passed = None;
+    if let Some(path) = env::var_os("PASSED") {
+        passed = Some(File::options().create(true).append(true).open(&path).unwrap());
+        let before = fs::read_to_string(&path).unwrap();
+        cases.retain(|case| !before.lines().any(|name| name == case.name));
+    }
+    let record = Arc::new(Mutex::new(Record { passed, ..Record::default() }));
     let trials = cases.into_iter().map(|case| trial(case, &record)).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     if arguments.list {
@@ -89,12 +102,18 @@ fn trial(case: Case, record: &Arc<Mutex<Record>>) -> Trial {
     let is_ignored = !case.name.starts_with("gate_");
     let body = move || {
         let Report { verdict, scripts } = (case.body)();
-        of(&record).scripts.extend(scripts.into_iter().map(|script| (name.clone(), script)));
+        let mut record = of(&record);
+        record.scripts.extend(scripts.into_iter().map(|script| (name.clone(), script)));
         match verdict {
-            Verdict::Held => Ok(()),
+            Verdict::Held => {
+                if let Some(passed) = &mut record.passed {
+                    writeln!(passed, "{name}").unwrap();
+                }
+                Ok(())
+            }
             Verdict::Failed(why) => Err(Failed::from(why)),
             Verdict::NoVerdict(why) => {
-                of(&record).without_verdict += 1;
+                record.without_verdict += 1;
                 Err(Failed::from(format!("no verdict: {why}")))
             }
         }
