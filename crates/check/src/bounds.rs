@@ -6,9 +6,10 @@ use hls_monitor::event::ObservedVp;
 use hls_monitor::result::{ResponseBound, RunResult};
 use hls_plan::Plan;
 use hls_units::Nanos;
+use std::sync::Arc;
 
 /// The bound on the response time of one task, where one is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskBound {
     /// The VP of the thread that serves the task.
     pub vp: ObservedVp,
@@ -16,6 +17,8 @@ pub struct TaskBound {
     pub task: usize,
     /// From the release of a job to its completion, at most.
     pub bound: Nanos,
+    /// The VPs of the threads that must want no more than expected for the bound to hold.
+    pub resting_on: Arc<[ObservedVp]>,
 }
 
 impl Derived {
@@ -23,10 +26,12 @@ impl Derived {
     pub fn response_bounds(&self, plan: &Plan) -> Vec<TaskBound> {
         let mut bounds = Vec::new();
         for serves in self.tasks(plan) {
+            let resting_on: Arc<[ObservedVp]> = serves.resting_on.into();
             for &vp in &serves.vps {
                 let known = serves.verdict.responses.iter().enumerate();
                 bounds.extend(known.filter_map(|(task, response)| {
-                    Some(TaskBound { vp, task, bound: ceil_nanos(response.bound()?) })
+                    let bound = ceil_nanos(response.bound()?);
+                    Some(TaskBound { vp, task, bound, resting_on: resting_on.clone() })
                 }));
             }
         }
@@ -35,9 +40,14 @@ impl Derived {
 }
 
 /// Says in the result of a run by when jobs had to be done; later by at most `excused` is not held against anybody.
-/// A thread whose promise began or ended during the run is held to no bound: that was of another promise.
+/// A thread whose promise began or ended during the run is held to no bound: that was of another promise. Nor is one
+/// whose bound rests on a thread that wanted more than expected.
 pub fn hold_to_bounds(result: &mut RunResult, bounds: &[TaskBound], excused: Nanos) {
-    for &TaskBound { vp, task, bound } in bounds {
+    for TaskBound { vp, task, bound, resting_on } in bounds {
+        let (vp, task, bound) = (*vp, *task, *bound);
+        if result.exceeded.iter().any(|exceeded| resting_on.contains(&exceeded.expected.vp)) {
+            continue;
+        }
         let mut promises = result.guarantees.iter().filter(|promise| promise.vp == vp);
         if promises.any(|promise| promise.from > Nanos::ZERO || promise.to < result.length) {
             continue;

@@ -11,6 +11,7 @@ mod ideal;
 mod least_budget;
 mod problems;
 mod requests;
+mod siblings;
 mod tasks;
 mod warps;
 

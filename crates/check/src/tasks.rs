@@ -37,6 +37,11 @@ pub struct ThreadTasks<'p> {
     pub verdict: Verdict,
     /// Whether the file states `tasks`, not a `periodic` thread.
     pub is_stated: bool,
+    /// Whether the file states tasks or asks for a guarantee: only then does it matter whether the tasks are in time.
+    pub is_asked: bool,
+    /// The threads that must want no more than the file says for the verdict to hold; none where it follows from the
+    /// guarantee.
+    pub resting_on: Vec<ObservedVp>,
 }
 
 impl Derived {
@@ -49,7 +54,11 @@ impl Derived {
         let edge = &plan.hierarchy.edge(group.edge);
         let Some(tasks) = group.program.tasks() else { return Vec::new() };
         let is_stated = tasks.tasks.iter().all(|task| !task.name.is_empty());
-        if !is_stated && edge.requested.is_none() {
+        // What a thread gets beside its siblings is the same for all instances.
+        let first = self.input.graph_edge_of(group.edge, 0);
+        let beside = first.and_then(|index| self.beside_siblings(plan, index));
+        let is_asked = is_stated || edge.requested.is_some();
+        if !is_asked && beside.is_none() {
             return Vec::new();
         }
         let policy = edge.parent.map(|parent| plan.hierarchy.schedulers[parent].policy.name);
@@ -77,6 +86,10 @@ impl Derived {
                 _ => {}
             }
             by_request(&mut verdict, &set, label);
+            let mut resting_on = Vec::new();
+            if let (false, Some(_), Some(beside)) = (is_asked, &verdict.miss, &beside) {
+                (verdict, resting_on) = (beside.verdict.clone(), beside.resting_on.clone());
+            }
             all.push(ThreadTasks {
                 name: &plan.topology.vps[vp.index()].name,
                 vps: vec![vp],
@@ -85,7 +98,9 @@ impl Derived {
                 set,
                 guarantee: label.guarantee.clone(),
                 verdict,
+                is_asked,
                 is_stated,
+                resting_on,
             });
         }
         if let ([only], Child::Thread(thread)) = (&mut all[..], edge.child) {
@@ -104,7 +119,7 @@ impl Derived {
     }
 
     /// The supply that a scheduler with one VP holds.
-    fn held_by(&self, scheduler: usize) -> Option<Supply> {
+    pub(crate) fn held_by(&self, scheduler: usize) -> Option<Supply> {
         let edges = self.input.graph.edges.iter().zip(&self.analysis.labels);
         let mut held = edges.filter(|(edge, _)| edge.child == calculus::Child::Scheduler(scheduler));
         let (edge, label) = held.next()?;
@@ -155,7 +170,7 @@ fn by_request(verdict: &mut Verdict, set: &TaskSet, label: &Label) {
 }
 
 /// Tasks of a workload as the calculus has them.
-fn task_set(served: &ServedTasks) -> TaskSet {
+pub(crate) fn task_set(served: &ServedTasks) -> TaskSet {
     let order = match served.by {
         ServedBy::Edf => Order::Edf,
         ServedBy::Priority => Order::FixedPriority,
@@ -172,7 +187,7 @@ impl ThreadTasks<'_> {
     }
 
     fn problem(&self, plan: &Plan) -> Option<Diagnostic> {
-        let miss = self.verdict.miss.as_ref()?;
+        let miss = self.verdict.miss.as_ref().filter(|_| self.is_asked)?;
         let edge = &plan.hierarchy.edge(self.edge);
         let Child::Thread(thread) = edge.child else { return None };
         let Thread { name, span, .. } = &plan.hierarchy.threads[thread];

@@ -23,11 +23,10 @@ pub fn write_tasks(out: &mut impl Write, all: &[ThreadTasks], is_ideal: bool) ->
         number("", "margin"),
         text(""),
     ];
-    let in_time = if is_ideal { "in time" } else { "in time, on an ideal machine" };
-    let mut rows: Vec<[String; 8]> = all.iter().flat_map(|of_thread| rows_of(of_thread, in_time)).collect();
+    let mut rows: Vec<[String; 8]> = all.iter().flat_map(|of_thread| rows_of(of_thread, is_ideal)).collect();
     let left_out = rows.len().saturating_sub(MAX_ROWS);
     if left_out > 0 {
-        rows.sort_by_key(|row| row[7] == in_time);
+        rows.sort_by_key(|row| row[7] != NOT_CERTAIN);
         rows.truncate(MAX_ROWS);
     }
     if rows.is_empty() {
@@ -47,6 +46,9 @@ pub fn write_tasks(out: &mut impl Write, all: &[ThreadTasks], is_ideal: bool) ->
     Ok(())
 }
 
+/// What is said of a task that may be late.
+const NOT_CERTAIN: &str = "NOT CERTAIN";
+
 /// Marks a bound for which the deadline stands in.
 const MARK: &str = "*";
 
@@ -54,8 +56,16 @@ fn is_deadline_only(response: &Response) -> bool {
     matches!(response, Response::DeadlineOnly(_))
 }
 
-/// The rows of a thread's tasks; `in_time` is what is said of a task that is certain to be in time.
-fn rows_of<'s>(of_thread: &'s ThreadTasks, in_time: &'s str) -> impl Iterator<Item = [String; 8]> + 's {
+/// What is said of the tasks of a thread that are certain to be in time.
+fn in_time(of_thread: &ThreadTasks, is_ideal: bool) -> String {
+    let siblings =
+        if of_thread.resting_on.is_empty() { "" } else { ", if no sibling wants more than it says" };
+    let machine = if is_ideal { "" } else { ", on an ideal machine" };
+    format!("in time{siblings}{machine}")
+}
+
+/// The rows of a thread's tasks.
+fn rows_of<'s>(of_thread: &'s ThreadTasks, is_ideal: bool) -> impl Iterator<Item = [String; 8]> + 's {
     of_thread.set.tasks.iter().zip(&of_thread.verdict.responses).enumerate().map(
         move |(index, (task, response))| {
             let shown = |time: &Rational| ceil_nanos(time).to_string();
@@ -64,7 +74,8 @@ fn rows_of<'s>(of_thread: &'s ThreadTasks, in_time: &'s str) -> impl Iterator<It
                 let margin = ceil_nanos(&task.deadline).saturating_sub(ceil_nanos(bound));
                 margin.to_string()
             });
-            let is_in_time = margin.is_some();
+            let verdict =
+                if margin.is_some() { in_time(of_thread, is_ideal) } else { NOT_CERTAIN.to_owned() };
             [
                 of_thread.task_name(index).to_owned(),
                 of_thread.name.to_owned(),
@@ -73,7 +84,7 @@ fn rows_of<'s>(of_thread: &'s ThreadTasks, in_time: &'s str) -> impl Iterator<It
                 shown(&task.deadline),
                 bound.map_or("-".into(), shown) + if is_deadline_only(response) { MARK } else { "" },
                 margin.unwrap_or("-".into()),
-                if is_in_time { in_time } else { "NOT CERTAIN" }.to_owned(),
+                verdict,
             ]
         },
     )

@@ -7,6 +7,7 @@
 //! not have are ignored. Does no IO.
 
 use crate::account::{Account, State};
+use crate::demand::{Demand, Expected};
 use crate::event::{ObservedScheduler, ObservedVp, Record, What};
 pub use crate::promise::{Pace, Promise, Standing};
 use crate::promises::{Broken, Place, Promises};
@@ -46,6 +47,8 @@ pub struct Observer {
     /// The CPUs that are offline, each with the time up to which its absence has been counted as stolen.
     offline: Vec<(u16, Nanos)>,
     promises: Promises,
+    /// By VP: whether its thread wants no more than expected, where that matters.
+    demands: BTreeMap<ObservedVp, Demand>,
     /// When the last record was made.
     last_record_at: Nanos,
     disabled_policies: Vec<PolicyDisabled>,
@@ -76,6 +79,7 @@ impl Observer {
             moved_away: BTreeMap::new(),
             offline: Vec::new(),
             promises: Promises::new(topology.cpus),
+            demands: BTreeMap::new(),
             last_record_at: Nanos::ZERO,
             disabled_policies: Vec::new(),
             topology,
@@ -88,6 +92,13 @@ impl Observer {
     #[must_use]
     pub fn with_slack(mut self, slack: Nanos) -> Observer {
         self.promises.set_slack(slack);
+        self
+    }
+
+    /// Has it watched whether threads want no more than this.
+    #[must_use]
+    pub fn expecting(mut self, expected: Vec<Expected>) -> Observer {
+        self.demands = expected.into_iter().map(|expected| (expected.vp, Demand::new(expected))).collect();
         self
     }
 
@@ -134,6 +145,9 @@ impl Observer {
             | What::Online
             | What::Lost
             | What::PolicyDisabled { .. } => {}
+        }
+        if let Some(demand) = self.demands.get_mut(&vp) {
+            demand.note(at, account.ran, what, self.promises.slack);
         }
         if let Some(slot) = account.watched {
             self.promises.note_change(slot, account.last_cpu.unwrap_or(cpu), at, what);
@@ -337,6 +351,7 @@ impl Observer {
             account.stop(clock(&self.stolen, account.last_cpu, from), State::Waiting);
         }
         self.stealing.iter_mut().for_each(|(_, has)| *has = None);
+        self.demands.values_mut().for_each(Demand::lose_track);
         self.promises.lose(from, to);
     }
 
@@ -377,6 +392,10 @@ impl Observer {
             account.leave_open(end);
             account.stop(clock(&self.stolen, account.last_cpu, end), State::Waiting);
         }
+        for (vp, demand) in &mut self.demands {
+            let ran = self.accounts.get(vp.index()).map_or(Nanos::ZERO, |account| account.ran);
+            demand.note(end, ran, What::Revoke, self.promises.slack);
+        }
         let threads = self.threads();
         let stolen = self.stolen();
         let ran = threads.iter().map(|thread| thread.ran).fold(Nanos::ZERO, Nanos::saturating_add);
@@ -390,6 +409,7 @@ impl Observer {
             schedulers: self.schedulers(),
             guarantees: self.promises.ended.into_iter().chain(last).collect(),
             unlisted: self.promises.unlisted,
+            exceeded: self.demands.into_values().filter_map(|demand| demand.exceeded).collect(),
             disabled_policies: self.disabled_policies,
             topology: self.topology,
             ..RunResult::default()

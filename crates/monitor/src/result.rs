@@ -1,5 +1,6 @@
 //! The result of a run: who there was, what was promised, what was delivered.
 
+use crate::demand::Exceeded;
 use crate::event::{ObservedScheduler, ObservedVp};
 use compact_str::CompactString;
 use hls_units::Nanos;
@@ -510,6 +511,9 @@ pub struct RunResult {
     pub guarantees: Vec<GuaranteeResult>,
     /// Promises that ended before the run and are not among them, since there were too many.
     pub unlisted: u64,
+    /// The threads that wanted more than their file says, of those from whose work response times of others follow; in
+    /// the order of their VPs.
+    pub exceeded: Vec<Exceeded>,
     /// The policies that were disabled, in order of time.
     pub disabled_policies: Vec<PolicyDisabled>,
     /// The queues of the threads, in the order in which the file names them.

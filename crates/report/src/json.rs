@@ -3,6 +3,7 @@
 //! The format is stable: fields are added, never renamed or removed, and `format` counts the exceptions. Times are
 //! integers of nanoseconds and their names end in `_ns`. Threads and schedulers are in the order of the file.
 
+use hls_monitor::demand::{Exceeded, Excess};
 use hls_monitor::result::{
     AttachTimes, Cause, Decided, GuaranteeResult, Percentiles, PolicyDisabled, QueueResult, RequestsResult,
     ResponseBound, RunResult, SchedulerResult, TaskResult, ThreadResult, Topology, Verdict, WindowResult,
@@ -48,6 +49,9 @@ struct JsonRun<'a> {
     guarantees: Vec<JsonGuarantee<'a>>,
     /// Promises that ended before the run and are not among them, since there were too many.
     guarantees_unlisted: u64,
+    /// Threads that wanted more than their file says, so that bounds of their siblings are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    exceeded: Vec<JsonExceeded<'a>>,
     /// What threads serve.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     queues: Vec<JsonQueue<'a>>,
@@ -62,6 +66,23 @@ struct JsonAttachTimes {
     load_ns: u64,
     attach_ns: u64,
     detach_ns: u64,
+}
+
+/// A thread that wanted more than its file says: when that was first seen, and how.
+#[derive(Serialize)]
+struct JsonExceeded<'a> {
+    thread: &'a str,
+    at_ns: u64,
+    /// The CPU time that it had for a job, where that is more than expected; else it woke up too soon.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_ns: Option<u64>,
+    /// How long after the last time it woke up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after_ns: Option<u64>,
+    /// The CPU time that is expected for a job at most.
+    expected_run_ns: u64,
+    /// The distance that is expected at least.
+    expected_after_ns: u64,
 }
 
 /// A queue: what was put into it, what of that it had no room for, and what waited at the end.
@@ -264,6 +285,7 @@ impl<'a> From<&'a RunResult> for JsonRun<'a> {
             threads: run.threads.iter().map(|result| thread(topology, result)).collect(),
             guarantees: run.guarantees.iter().map(|result| guarantee(topology, result)).collect(),
             guarantees_unlisted: run.unlisted,
+            exceeded: run.exceeded.iter().map(|result| exceeded(topology, result)).collect(),
             queues: run.queues.iter().map(queue).collect(),
             disabled_policies: run.disabled_policies.iter().map(policy_disabled).collect(),
         }
@@ -272,6 +294,22 @@ impl<'a> From<&'a RunResult> for JsonRun<'a> {
 
 fn attach_times(AttachTimes { load, attach, detach }: AttachTimes) -> JsonAttachTimes {
     JsonAttachTimes { load_ns: load.0, attach_ns: attach.0, detach_ns: detach.0 }
+}
+
+fn exceeded<'a>(topology: &'a Topology, result: &Exceeded) -> JsonExceeded<'a> {
+    let Exceeded { expected, at, by } = result;
+    let (run_ns, after_ns) = match by {
+        Excess::Long(had) => (Some(had.0), None),
+        Excess::Soon(after) => (None, Some(after.0)),
+    };
+    JsonExceeded {
+        thread: topology.child_name(expected.vp),
+        at_ns: at.0,
+        run_ns,
+        after_ns,
+        expected_run_ns: expected.run.0,
+        expected_after_ns: expected.every.0,
+    }
 }
 
 fn queue(QueueResult { name, put, dropped, waiting }: &QueueResult) -> JsonQueue<'_> {

@@ -7,6 +7,7 @@
 use crate::broken::{cause_in_words, disabled_in_words};
 use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time_floor, time_rounded};
 use crate::layout::{Column, number, text, write_rows};
+use hls_monitor::demand::{Exceeded, Excess};
 use hls_monitor::event::{ObservedScheduler, ObservedVp};
 use hls_monitor::result::{
     Below, Child, Decided, GuaranteeResult, Percentiles, QueueResult, RequestsResult, ResponseBound,
@@ -44,7 +45,33 @@ pub fn write_tables(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
 pub fn write_threads_alone(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_threads(out, run)?;
     write_tasks(out, run)?;
+    write_exceeded(out, run)?;
     write_queues(out, run)
+}
+
+/// The threads that wanted more than their file says, so that bounds of their siblings do not hold.
+fn write_exceeded(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
+    for Exceeded { expected, at, by } in run.exceeded.iter().take(MAX_ROWS) {
+        let name = shorten(run.topology.child_name(expected.vp), NAME_WIDTH);
+        let how = match *by {
+            Excess::Soon(after) => {
+                format!(
+                    "woke up {} after the last time, expected {} at least",
+                    time_exact(after),
+                    expected.every
+                )
+            }
+            Excess::Long(had) => {
+                format!("took {} for a job, expected {} at most", time_exact(had), expected.run)
+            }
+        };
+        writeln!(out, "  {name}: {how}, at {}: bounds that rest on it are left out", time_exact(*at))?;
+    }
+    write_rest(
+        out,
+        run.exceeded.len().saturating_sub(MAX_ROWS),
+        "threads that wanted more than their file says",
+    )
 }
 
 /// What became of what was put into the queues of the threads; those that had no room for some of it come first.

@@ -328,7 +328,8 @@ mod tests {
         let derived = Derived::new(&plan, rules);
         let (slack, files) = (Nanos::ZERO, &Files::default());
         let options = Options { rules, seed: 1, paranoid: true, slack, files };
-        let listeners = Listeners::new(&options, &plan.topology, derived.promises(&plan)).expect("no files");
+        let listeners =
+            Listeners::new(&options, &plan.topology, derived.promises(&plan), Vec::new()).expect("no files");
         let registry = RunRegistry::new(listeners, Places::default(), Arc::new(Silence));
         let machine = derived.machine(&plan).clone();
         let one = plan.threads().next().expect("it is there").vp.0;

@@ -5,6 +5,7 @@
 
 use crate::console::Error;
 use crate::request::{Files, Options};
+use hls_monitor::demand::Expected;
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record};
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::{Decided, RunResult, Topology};
@@ -30,11 +31,13 @@ pub struct Listeners<'t> {
 }
 
 impl<'t> Listeners<'t> {
-    /// Creates the observer, with these promises, and the files that are asked for.
+    /// Creates the observer, with these promises and what threads are expected to want, and the files that are asked
+    /// for.
     pub fn new(
         options: &Options,
         topology: &'t Topology,
         promises: Vec<Promise>,
+        expected: Vec<Expected>,
     ) -> io::Result<Listeners<'t>> {
         let create = |path: &Option<PathBuf>| path.as_deref().map(AtomicFile::create).transpose();
         let Files { trace, timeline, virtual_time, timehist } = options.files;
@@ -45,7 +48,7 @@ impl<'t> Listeners<'t> {
             AtomicFile::create(path).map(|file| (VirtualTime::new(topology, borrowers, *from, *to), file))
         });
         Ok(Listeners {
-            observer: Observer::new(topology.clone(), promises).with_slack(options.slack),
+            observer: Observer::new(topology.clone(), promises).with_slack(options.slack).expecting(expected),
             timeline: timeline.transpose()?,
             virtual_time: virtual_time.transpose()?,
             trace: create(trace)?.map(|file| TraceWriter::new(file, topology)).transpose()?,

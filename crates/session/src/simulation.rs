@@ -35,7 +35,8 @@ pub fn simulate(
         return Err(Error::Hierarchy(refused));
     }
     let topology = subject.plan.topology.clone();
-    let listeners = Listeners::new(options, &topology, subject.derived.promises(&subject.plan))?;
+    let Subject { derived, plan, .. } = &subject;
+    let listeners = Listeners::new(options, &topology, derived.promises(plan), derived.expected(plan))?;
     let mut hierarchy = Hierarchy::new(subject, (script.is_some(), agents), options, listeners, console)?;
     let mut changes = script.unwrap_or_default().into_iter().peekable();
     let mut refused = 0;

@@ -23,6 +23,12 @@ pub(super) fn verdict(tasks: &[Task], sum: &Sum) -> Verdict {
     verdict
 }
 
+/// Analyses the last task alone, in as many steps as there are for one of the set.
+pub(super) fn verdict_of_last(tasks: &[Task], sum: &Sum) -> Verdict {
+    let (response, miss) = of_task(tasks, sum, &mut Steps::of_tasks(MAX_STEPS, tasks.len()));
+    Verdict { responses: vec![response.map_or(Response::Unknown, Response::Bound)], miss }
+}
+
 /// What the q-th job of the last task, the higher ones and the earlier ones may want in a window.
 pub(super) fn wanted(tasks: &[Task], job: u64, window: &Rational) -> Rational {
     let Some((task, higher)) = tasks.split_last() else { return Rational::zero() };

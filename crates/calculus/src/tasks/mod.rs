@@ -194,20 +194,16 @@ impl TaskSet {
 
     /// Whether every deadline is met by what a thread is promised, and the response times.
     pub fn verdict(&self, supply: &Supply) -> Verdict {
-        let nothing = [Sum(Vec::new())];
-        let sums = if supply.is_nothing() { &nothing } else { supply.sums() };
         let mut steps = Steps::of_tasks(MOST_RESPONSE_STEPS, self.tasks.len());
-        // Each sum of guarantees holds alone. The strongest comes first, and where no sum suffices its reasons are
-        // given.
-        let mut verdicts = sums.iter().map(|sum| self.verdict_of(sum, &mut steps));
-        let Some(Verdict { mut responses, mut miss }) = verdicts.next() else {
-            return Verdict { responses: Vec::new(), miss: None };
-        };
-        for other in verdicts {
-            responses = responses.into_iter().zip(other.responses).map(|(one, two)| one.and(two)).collect();
-            miss = miss.filter(|_| other.miss.is_some());
-        }
-        Verdict { responses, miss }
+        best(supply, |sum| self.verdict_of(sum, &mut steps))
+    }
+
+    /// The same for the last task alone, which has the lowest priority of all: its response is the only one.
+    pub fn verdict_of_lowest(tasks: &[Task], supply: &Supply) -> Verdict {
+        best(supply, |sum| match tasks.iter().all(|task| task.check().is_ok()) {
+            true => fixed_priority::verdict_of_last(tasks, sum),
+            false => Verdict { responses: vec![Response::Unknown], miss: None },
+        })
     }
 
     /// Why not every deadline is certain to be met. Leaves out the response times, which take longer.
@@ -242,6 +238,22 @@ impl TaskSet {
         let mut tasks = self.tasks.iter().enumerate();
         tasks.try_for_each(|(task, it)| it.check().map_err(|fault| Miss::Malformed { task, fault }))
     }
+}
+
+/// The best that follows from what is certain: each sum of guarantees holds alone. The strongest comes first, and where
+/// no sum suffices its reasons are given.
+fn best(supply: &Supply, verdict_of: impl FnMut(&Sum) -> Verdict) -> Verdict {
+    let nothing = [Sum(Vec::new())];
+    let sums = if supply.is_nothing() { &nothing } else { supply.sums() };
+    let mut verdicts = sums.iter().map(verdict_of);
+    let Some(Verdict { mut responses, mut miss }) = verdicts.next() else {
+        return Verdict { responses: Vec::new(), miss: None };
+    };
+    for other in verdicts {
+        responses = responses.into_iter().zip(other.responses).map(|(one, two)| one.and(two)).collect();
+        miss = miss.filter(|_| other.miss.is_some());
+    }
+    Verdict { responses, miss }
 }
 
 /// After how long both what is wanted and what is certain repeat themselves. If demand and supply grow at one rate,

@@ -1,6 +1,7 @@
 //! The texts of the reports against what a person found good.
 
 use crate::support;
+use hls_monitor::demand::{Exceeded, Excess, Expected};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::{
     AttachTimes, Cause, Child, Counts, Decided, GuaranteeResult, Percentiles, RequestsResult, ResponseBound,
@@ -144,6 +145,23 @@ fn table_of_response_times_and_their_bounds() {
     assert!(!run.is_kept());
     run.threads[1].tasks.clear();
     run.threads[2].bound = None;
+    assert!(run.is_kept());
+}
+
+/// Threads that wanted more than their file says, as lines and as JSON.
+#[test]
+fn threads_that_wanted_more_than_their_file_says() {
+    let [us, ms] = [Nanos::from_micros, Nanos::from_millis];
+    let mut run = many_threads(3);
+    let mut exceeded = |thread: usize, at, by| {
+        let expected = Expected { vp: run.threads[thread].vp, run: ms(2), every: ms(6), jitter: us(500) };
+        run.exceeded.push(Exceeded { expected, at, by });
+    };
+    exceeded(0, us(1_234_567), Excess::Long(us(2_500)));
+    exceeded(2, ms(12), Excess::Soon(ms(5)));
+    run.schedulers.clear();
+    check("exceeded.table", |out| table::write_threads_alone(out, &run));
+    check("exceeded.json", |out| json::write_json(out, &run));
     assert!(run.is_kept());
 }
 

@@ -49,7 +49,8 @@ pub fn schedule(
     }
     let owners = owners::owners(&subject.plan.hierarchy)?;
     let topology = subject.plan.topology.clone();
-    let listeners = Listeners::new(options, &topology, subject.derived.promises(&subject.plan))?;
+    let Subject { derived, plan, .. } = &subject;
+    let listeners = Listeners::new(options, &topology, derived.promises(plan), derived.expected(plan))?;
     let mut run = Run::attach(&subject, options, listeners, (keeper, steps), console)?;
     let server = Server::start(socket, &mut run, (&subject, owners), options.rules, console.clone())?;
     run.begin(length)?;

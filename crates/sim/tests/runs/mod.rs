@@ -18,6 +18,7 @@ mod programs;
 mod promises;
 mod several_cpus;
 mod sharing;
+mod siblings;
 mod support;
 mod tasks;
 mod timers;
