@@ -83,16 +83,21 @@ impl Target {
             .chain(loaded.iter().copied())
             .map(str::to_owned)
             .collect();
-        if self.is_bpf() {
-            let lines = sources::literature().filter(|(number, _)| literature.contains(number));
+        if let Some(chosen) = self.literature(literature) {
+            let lines = sources::literature().filter(|(number, _)| chosen.contains(number));
             let lines: Vec<&str> = lines.map(|(_, line)| line).collect();
             flags.push(format!("-DHLS_LITERATURE_POLICIES(P, ...)={}", lines.join(" ")));
         }
         flags
     }
 
-    fn is_bpf(self) -> bool {
-        matches!(self, Target::Engine | Target::Replay)
+    /// Those of the literature that the object has, where some are `chosen`; `None`: all. A description is of none.
+    fn literature(self, chosen: &[u8]) -> Option<&[u8]> {
+        match self {
+            Target::Description => Some(&[]),
+            Target::Native => None,
+            Target::Engine | Target::Replay => Some(chosen),
+        }
     }
 }
 

@@ -10,6 +10,8 @@
 # which may leave a CPU of the guest out while another one goes round: there it may take twenty times as many rounds, and
 # how much a thread had in some time is told, not judged.
 set -u
+# There is no compiler in the guest: the engines that scripts need were built before, into this cache.
+export XDG_CACHE_HOME=/usr/cache
 [ -n "${EXACT-}" ] && patience=1 || patience=20
 
 # What a promise may lack where time is exact: all invariants are checked, and timers wait meanwhile. Under PREEMPT_RT each
@@ -82,6 +84,8 @@ start() {
 	hls run --engine kernel "$@" >/tmp/report 2>/tmp/said &
 	hls=$!
 	within 3000 attached_or_gone && is enabled || fail "the hierarchy was not attached"
+	[ -n "${ALL_POLICIES-}" ] || ! grep 'the engine has all policies' /tmp/said ||
+		fail "no engine was built for this script: it needs a line '# Engine: ...', or ALL_POLICIES"
 	read -r run _ <"/proc/$hls/task/$hls/children" || [ -n "$run" ] || fail "hls $hls has no run"
 	echo "<4>hls-vm: runs" >/dev/kmsg
 }

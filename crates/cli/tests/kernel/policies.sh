@@ -1,6 +1,4 @@
-# Functions that scripts about loaded policies share, besides those of lib.sh. There is no compiler in the guest:
-# policies were built before, into the cache.
-export XDG_CACHE_HOME=/usr/cache
+# Functions that scripts about loaded policies share, besides those of lib.sh.
 
 # does COMMAND...: the command must succeed.
 does() { "$@" >/tmp/granted 2>/tmp/said2 || fail "$*: $(cat /tmp/said2)"; }

@@ -35,18 +35,27 @@ pub struct PreparedEngine {
 /// An engine that may take over; `None`: the first one, which has no loaded policies.
 pub type NextEngine = Option<PreparedEngine>;
 
-/// An engine with these of the policies that are built in, and perhaps others: those that it has.
-pub fn engine_with(needed: BuiltIn) -> (Cow<'static, [u8]>, BuiltIn) {
-    let (object, has) = ready_made(needed);
+/// An engine that was ready made, or built.
+pub struct FoundEngine {
+    pub object: Cow<'static, [u8]>,
+    /// The built-in policies that it has.
+    pub built_in: BuiltIn,
+    /// Why it has others than those that are needed, where it does.
+    pub has_more_since: Option<String>,
+}
+
+/// An engine with the built-in policies that are needed. Where none can be built that has no others, it has all.
+pub fn engine_with(needed: BuiltIn) -> FoundEngine {
+    let (object, built_in) = ready_made(needed);
+    let ready = FoundEngine { object: Cow::Borrowed(object), built_in, has_more_since: None };
     let exact = BuiltIn::with([]).and(needed);
-    if has == exact {
-        return (Cow::Borrowed(object), has);
+    if built_in == exact {
+        return ready;
     }
     let builder = Builder { literature: exact.literature(), ..builder() };
     match builder.build(Target::Engine, &[]) {
-        Ok(built) => (Cow::Owned(built.bytes), exact),
-        // Whatever keeps clang from it: the other engine is as good.
-        Err(_) => (Cow::Borrowed(object), has),
+        Ok(built) => FoundEngine { object: Cow::Owned(built.bytes), built_in: exact, has_more_since: None },
+        Err(error) => FoundEngine { has_more_since: Some(error.to_string()), ..ready },
     }
 }
 
@@ -251,7 +260,10 @@ fn carry_out(order: &Order) -> Result<(Answer, (Option<File>, Verified)), Answer
     let compiled = if files.is_empty() { None } else { Some(compile(&files, order.built_in)?) };
     let (object, built_in) = match &compiled {
         Some(compiled) => (Cow::Borrowed(&compiled.engine[..]), order.built_in),
-        None => engine_with(order.built_in),
+        None => {
+            let found = engine_with(order.built_in);
+            (found.object, found.built_in)
+        }
     };
     let build = begin.elapsed();
     let begin = Instant::now();

@@ -10,7 +10,7 @@ use super::commands::Commands;
 use super::devices::Devices;
 use super::identity;
 use super::keeper::Keeper;
-use super::next_engine::{EngineCache, NextEngine, PreparedEngine, engine_with, prepare};
+use super::next_engine::{EngineCache, FoundEngine, NextEngine, PreparedEngine, engine_with, prepare};
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
@@ -95,7 +95,7 @@ impl<'t> Run<'t> {
         let of_load = workload_only(plan);
         let policies: Vec<_> = policies.loaded.iter().map(|loaded| loaded.source.clone()).collect();
         let built_in = BuiltIn::with(plan.hierarchy.schedulers.iter().map(|scheduler| scheduler.policy));
-        let (mut domain, engines) = domain(policies, built_in)?;
+        let (mut domain, engines) = domain(policies, built_in, &**console)?;
         let loaded = Instant::now();
         let overrun = domain.overrun().map_err(failed)?;
         let refused = hls_check::unenforceable_budgets(&plan.hierarchy, overrun);
@@ -342,8 +342,15 @@ impl<'t> ChangeableRun<'t> for Run<'t> {
 }
 
 /// An empty domain in the kernel, whose current engine has these policies, and what is known of its engines.
-fn domain(policies: Vec<PolicySource>, needed: BuiltIn) -> Result<(Domain, EngineCache), Error> {
-    let (object, built_in) = engine_with(needed);
+fn domain(
+    policies: Vec<PolicySource>,
+    needed: BuiltIn,
+    console: &dyn Console,
+) -> Result<(Domain, EngineCache), Error> {
+    let FoundEngine { object, built_in, has_more_since } = engine_with(needed);
+    if let Some(why) = has_more_since {
+        console.say(&format_args!("note: loading takes longer, as the engine has all policies: {why}"));
+    }
     let mut domain = Domain::new(&object).map_err(failed)?;
     let mut engines = EngineCache::of(built_in);
     if !policies.is_empty() {

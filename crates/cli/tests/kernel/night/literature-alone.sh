@@ -1,7 +1,8 @@
 #!/bin/sh
 # Each policy of the literature schedules a machine for some seconds, and keeps its promises. One CPU, whose time is
-# exact.
+# exact. Engines have all policies, since there is neither a compiler nor a cache of what one has built.
 . /usr/kernel/lib.sh
+export XDG_CACHE_HOME=/tmp/cache
 
 for file in /usr/kernel/literature/*.kdl; do
 	hls run --engine kernel --paranoid --slack 500us --for 3s "$file" >/tmp/report 2>/tmp/said

@@ -18,6 +18,7 @@ mixed() {
 }
 
 mixed >/tmp/mixed.kdl
+ALL_POLICIES=yes
 start /tmp/mixed.kdl --json --slack 1000s
 churn "$MIXED" >/tmp/churned 2>&1 &
 churn=$!
