@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What user space calls: root, calls of the core and checks of its invariants; any thread that has the program
- * hls_post, messages to its scheduler. Needs the map `arena`.
+ * What user space may call: root makes calls of the core and checks its invariants; any thread that has the program
+ * hls_post sends messages to its scheduler. Needs the map `arena`.
  */
 #ifndef HLS_BPF_CALLS_H
 #define HLS_BPF_CALLS_H
@@ -21,15 +21,15 @@ int set_up(struct set_up *where)
 	return bpf_arena_alloc_pages(&arena, (void __arena *)DOMAIN_AT, DOMAIN_PAGES, -1, 0) ? 0 : -12;
 }
 
-/* Whether the call names no thread, or VP `a` still is that of the thread that it names by the VP's generation. */
+/* Whether the call names no thread, or VP `a` still belongs to the thread that the VP's generation names. */
 static __always_inline bool is_of(const call_t *call)
 {
 	return !call->generation || is_still_of(call->a, call->generation);
 }
 
 /*
- * Makes the call of the core, unless it is the decision: CPUs take decisions themselves, in dispatch(). To have it here
- * would take stack that loaded policies need. Returns what hls_make_call() does.
+ * Makes the call of the core, unless it is the decision: CPUs take decisions themselves, in dispatch(). To have the
+ * decision here would take stack that loaded policies need. Returns what hls_make_call() returns.
  */
 static __always_inline s64 carry_out(call_t *call)
 {
@@ -58,7 +58,7 @@ static __always_inline s64 make_call(void)
 	return result;
 }
 
-/* A thread may send a burst of so many messages, and for long one in each interval. */
+/* A thread may send a burst of MESSAGE_BURST messages, and in the long run one per MESSAGE_INTERVAL_NS. */
 #define MESSAGE_INTERVAL_NS HLS_US(10)
 #define MESSAGE_BURST 100
 
@@ -75,8 +75,8 @@ static __always_inline bool posts_too_often(u32 v, u64 now)
 
 /*
  * The calling thread sends its scheduler a message (Vassal's MessageToScheduler). Any process that has the descriptor
- * of hls_post() may have this done: it concerns the calling thread alone. If the policy has that thread wait, it loses
- * its CPU on its way back to user space.
+ * of hls_post() may do this: it concerns the calling thread alone. If the policy makes that thread wait, the thread
+ * loses its CPU on its way back to user space.
  */
 static __always_inline void post(struct message *ctx)
 {
@@ -105,7 +105,7 @@ static __always_inline void post(struct message *ctx)
 	kick(due);
 }
 
-/* Those of the CPUs that are idle. */
+/* The idle ones among these CPUs. */
 static __always_inline u64 idle_of(u64 cpus)
 {
 	u64 idle = 0;

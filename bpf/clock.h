@@ -3,9 +3,9 @@
  * Time as the core wants it, and time that was stolen from the hierarchy. All of this is to be called under the lock.
  * Needs the map `arena` and thread_of().
  *
- * A thread's lag is the clock less the CPU time that the kernel has counted for it (sum_exec_runtime). While the
- * thread has a CPU, both grow alike; while something else has the CPU, the lag grows by as much. So a CPU's stolen
- * time since a thread was granted it is the growth of that thread's lag.
+ * A thread's lag is the clock less the CPU time that the kernel has counted for it (sum_exec_runtime). While the thread
+ * has a CPU, both grow alike; while something else has the CPU, the lag grows by that time. So a CPU's stolen time
+ * since a thread was granted it is the growth of that thread's lag.
  */
 #ifndef HLS_BPF_CLOCK_H
 #define HLS_BPF_CLOCK_H
@@ -24,8 +24,8 @@ static __always_inline u64 now_ns(void)
 }
 
 /*
- * The run queue of this CPU. For use in dispatch() and quiescent(): the kernel has just brought its clock up to date
- * there, while scx_bpf_now() would read the hardware's clock again.
+ * The run queue of this CPU. For use in dispatch() and quiescent(): there the kernel has just brought the run queue's
+ * clock up to date, while scx_bpf_now() would read the hardware's clock again.
  */
 static __always_inline const struct rq *this_rq(void)
 {
@@ -45,7 +45,7 @@ static __always_inline u64 lag_off_cpu(const struct task_struct *p, u64 now)
 	return now - p->se.sum_exec_runtime;
 }
 
-/* The lag of this CPU's current thread, whose CPU time the kernel counts up to exec_start only. */
+/* The lag of this CPU's current thread: the kernel counts the CPU time of that thread only up to exec_start. */
 static __always_inline u64 lag_on_cpu(const struct task_struct *p, const struct rq *rq)
 {
 	return p->se.exec_start + (rq->clock - rq->clock_task) - p->se.sum_exec_runtime;
@@ -73,7 +73,9 @@ static __always_inline u64 since_charge_ns(u32 cpu)
 	return least;
 }
 
-/* length_ns of the CPU were stolen; at most since the last charge counts, or the CPU's clock would run backwards. */
+/*
+ * length_ns of the CPU were stolen; capped at the time since the last charge, or the CPU's clock would run backwards.
+ */
 HLS_GLOBAL_FUNC u32 steal(u32 cpu, u64 length_ns, u64 now)
 {
 	domain->hls.now_ns = not_before_ns(now);
@@ -87,8 +89,8 @@ HLS_GLOBAL_FUNC u32 steal(u32 cpu, u64 length_ns, u64 now)
 }
 
 /*
- * Brings the clock of a CPU up to date before a VP is charged by it: `lag_ns` is the lag now of the thread that the
- * CPU is granted to, and the growth of that lag was stolen.
+ * Brings the clock of a CPU up to date before a VP is charged by it: `lag_ns` is the present lag of the thread to which
+ * the CPU is granted, and the growth of that lag is stolen time.
  */
 static __always_inline void settle_clock(u32 cpu, u64 lag_ns, u64 now)
 {
@@ -111,7 +113,7 @@ HLS_GLOBAL_FUNC u32 settle_granted(u32 cpu, u32 v, u64 now)
 
 /*
  * settle_clock() for any CPU; returns the VP of the thread that it is granted to, or 0. A CPU that was given up decides
- * at once, unless others get it before: the time until then was stolen.
+ * at once, unless others get it first: the time until the decision is stolen.
  */
 static __always_inline u32 settle(u32 cpu, u64 now)
 {

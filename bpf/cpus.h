@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * CPUs that go offline and come back. The kernel tells of a CPU that goes only when all readers of RCU have gone on,
- * while it takes threads off that CPU: so it is also looked for. Needs the map `arena` and thread_of().
+ * CPUs that go offline and come back. The kernel reports that a CPU goes only after all readers of RCU have gone on,
+ * but takes threads off that CPU before: so the engine also looks for such CPUs itself. Needs the map `arena` and
+ * thread_of().
  */
 #ifndef HLS_BPF_CPUS_H
 #define HLS_BPF_CPUS_H
@@ -28,8 +29,8 @@ static __always_inline bool is_going(u32 cpu)
 
 /*
  * Whether a thread may not leave its CPU for now. A kernel with preemptible RCU disables the migration of the current
- * thread once while this program runs, and that does not count. Without preemptible RCU a kernel does not do that. Some
- * older ones do; there the current thread counts as bound, which costs a migration and is never wrong.
+ * thread once while this program runs, and that does not count. Kernels without preemptible RCU do not disable it,
+ * except for some older ones: there the current thread counts as bound, which costs a migration and is never wrong.
  */
 static __always_inline bool is_bound(const struct task_struct *p)
 {
@@ -37,7 +38,7 @@ static __always_inline bool is_bound(const struct task_struct *p)
 	return p->migration_disabled > by_program;
 }
 
-/* Empties the CPU's list of urgent threads (urgent.h). Holders are found again, others starve. */
+/* Empties the CPU's list of urgent threads (urgent.h). Holders are found again, others are rescued when they starve. */
 static __always_inline void forget_urgent(u32 cpu)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu];
@@ -61,9 +62,9 @@ static __always_inline s64 change_cpu(u32 cpu, bool is_back, u64 now)
 }
 
 /*
- * Tells the core of one of the CPUs that were noted: of those that are back first, since the last CPU cannot go. A CPU
- * that is back decides at once: it may have a thread by now that is granted none (hls_running). Returns whether the
- * lock could be had.
+ * Tells the core of one of the noted CPUs: CPUs that are back come first, since the last CPU cannot go. A CPU that is
+ * back decides at once: by now it may run a thread to which no CPU is granted (hls_running). Returns whether the lock
+ * could be had.
  */
 HLS_GLOBAL_FUNC bool change_noted_cpu(void)
 {
@@ -121,7 +122,7 @@ HLS_GLOBAL_FUNC u32 note_cpu(u32 cpu, u32 is_back)
 	return 0;
 }
 
-/* The kernel tells of a CPU that is back, by a kernel thread of that CPU. Of one that goes hls_cpu_offline() hears. */
+/* The kernel reports that a CPU is back, in a kernel thread of that CPU; if a CPU goes, it calls hls_cpu_offline(). */
 SEC("struct_ops/hls_cpu_online")
 int hls_cpu_online(u64 *ctx)
 {
@@ -130,7 +131,7 @@ int hls_cpu_online(u64 *ctx)
 	return 0;
 }
 
-/* The CPUs that are about to go, and which the core has. */
+/* The CPUs that are about to go and that the core still has. */
 static __always_inline u64 leaving_cpus(void)
 {
 	u64 online = domain->hls.cpus & ~domain->hls.offline, leaving = 0;
@@ -144,7 +145,7 @@ static __always_inline u64 leaving_cpus(void)
 }
 
 /*
- * Looks for CPUs that are about to go, and of which the kernel has not told yet. Under the lock: so a CPU that comes
+ * Looks for CPUs that are about to go and that the kernel has not reported yet. Under the lock: so a CPU that comes
  * back meanwhile is noted later.
  */
 HLS_GLOBAL_FUNC u32 look_for_leaving(void)

@@ -10,8 +10,8 @@
 
 /*
  * Whether BPF programs may set timers: not under PREEMPT_RT. User space says so before it loads these programs, so that
- * the verifier does not look at what will not be done. Without timers user space has a timer of the kernel's own go off
- * on each CPU every so often, a pulse, and what is due is done at the first pulse after its time (engine_pulse).
+ * the verifier skips code that will not run. Without timers, user space makes a timer of the kernel's own go off on
+ * each CPU at intervals, a pulse (poll tick), and what is due is done at the first pulse after its time (engine_pulse).
  */
 const volatile bool has_timers SEC(".rodata.timers") = true;
 
@@ -26,7 +26,7 @@ struct {
 	__type(value, struct cpu_timer);
 } timers SEC(".maps");
 
-/* The CPUs where a decision is due that were not kicked yet. The caller kicks them when it has released the lock. */
+/* The CPUs where a decision is due that were not kicked yet. The caller kicks them after it has released the lock. */
 static __always_inline u64 to_kick(void)
 {
 	u64 fresh = domain->hls.kick & ~domain->kicked;
@@ -35,9 +35,9 @@ static __always_inline u64 to_kick(void)
 }
 
 /*
- * Whether this CPU is about to be off. The last thing that it does, with interrupts off, is to wake the thread that
- * waits for its end. A kick of another CPU, and a timer, would make it send an interrupt to itself, which would never
- * arrive; and after that no later one either, even when the CPU is back.
+ * Whether this CPU is about to be off. Its last action, with interrupts off, is to wake the thread that waits for its
+ * end. A kick of another CPU, or a timer, would make it send an interrupt to itself, which would never arrive; and no
+ * later one would arrive either, even when the CPU is back.
  */
 HLS_GLOBAL_FUNC bool is_going_offline(void)
 {
@@ -48,13 +48,13 @@ HLS_GLOBAL_FUNC bool is_going_offline(void)
 	return !is_online;
 }
 
-/* The same, for where it is seldom so: no CPU goes offline before the kernel has told of it (cpus.h). */
+/* The same, with a fast path: no CPU goes offline before the kernel has reported it (cpus.h). */
 static __always_inline bool may_not_send(void)
 {
 	return unlikely(domain->hls.offline | domain->cpus_gone) && is_going_offline();
 }
 
-/* Leaves these kicks to the next CPU that calls to_kick(): user space has one do so ten times a second. */
+/* Leaves these kicks to the next CPU that calls to_kick(): user space makes a CPU do so ten times a second. */
 HLS_GLOBAL_FUNC u32 put_off_kicks(u64 cpus)
 {
 	if (!lock())
@@ -98,7 +98,7 @@ HLS_GLOBAL_FUNC u32 start_timer(u32 cpu, u64 at, u64 now)
 	return 0;
 }
 
-/* Sets this CPU's timer to `at`, unless it goes off earlier anyway: then it is set again when it does. */
+/* Sets this CPU's timer to `at`, unless it goes off earlier anyway: then it is set again at that time. */
 static __always_inline void set_timer_no_later(u32 cpu, u64 at, u64 now)
 {
 	if (unlikely(at < domain->cpu[cpu].timer_at_ns))
@@ -113,8 +113,8 @@ static __always_inline void set_timer(u32 cpu, u64 now)
 }
 
 /*
- * set_timer() while something else has the CPU than the thread to which it is granted. The CPU's clock stands still, so
- * the slice does not end; a timer for what is left of it, which may be very short, would go off again and again.
+ * set_timer() while something else than the granted thread has the CPU. The CPU's clock stands still, so the slice does
+ * not end; a timer for the rest of the slice, which may be very short, would go off again and again.
  */
 static __always_inline void set_timer_without_slice(u32 cpu, u64 now)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Processes that are killed. Their threads must run to end, and those that wait for a CPU get one for a moment at once,
- * and again until they have ended (urgent.h): a process is not to outlive kill -9 because its scheduler gives it no
- * CPU. Such a thread never comes back to user space, so that nobody gains by it.
+ * and again until they have ended (urgent.h): a process must not outlive kill -9 because its scheduler gives it no CPU.
+ * Such a thread never comes back to user space, so no process gains by it.
  *
- * A tracepoint tells of signals: sched_ext says nothing of them before a thread runs again. A process that ends by
- * itself, or by a signal that dumps core, is not seen here before somebody kills it as well.
+ * A tracepoint reports signals: sched_ext reports nothing before a thread runs again. A process that ends by itself, or
+ * by a signal that dumps core, is not seen here unless it is also killed.
  *
  * Needs the maps of rescue.h and of news.h.
  */
@@ -16,7 +16,7 @@
 #include "urgent.h"
 
 #define SIGNAL_GROUP_EXIT 4      /* of a signal_struct's flags: all threads of the process end */
-#define TRACE_SIGNAL_DELIVERED 0 /* the signal counts: a process that ends takes no further one */
+#define TRACE_SIGNAL_DELIVERED 0 /* the signal counts: a process that ends takes no other */
 
 /* All threads of p's process have been told to end. */
 static __always_inline void let_all_end(struct task_struct *p)
@@ -32,7 +32,7 @@ static __always_inline void let_all_end(struct task_struct *p)
 	bpf_iter_task_destroy(&threads);
 }
 
-/* A signal was sent to p. Where p, the first thread of a process, has gone before the others, it has no VP. */
+/* A signal was sent to p. If p, the first thread of a process, has gone before the others, it has no VP. */
 SEC("tp_btf/signal_generate")
 int hls_signalled(u64 *ctx)
 {

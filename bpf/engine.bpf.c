@@ -2,17 +2,18 @@
 /*
  * The kernel engine: the core behind sched_ext's operations.
  *
- * Every thread that sched_ext schedules has a VP, whose index lies in p->scx.dsq_vtime (which sched_ext leaves to the
- * scheduler). Index 0 marks threads that never wait for a grant: kernel threads, and those of the process that keeps
- * the run. A wake-up is a request, blocking a release. Each CPU decides in dispatch() by hls_schedule(); a CPU where a
- * decision is due is kicked, and so preempted. The thread that is chosen runs until its CPU is kicked.
+ * Every thread that sched_ext schedules has a VP. The VP's index lies in p->scx.dsq_vtime, which sched_ext leaves to
+ * the scheduler. Index 0 marks threads that never wait for a grant: kernel threads, and threads of the process that
+ * keeps the run. A wake-up is a request, blocking a release. Each CPU decides in dispatch() by hls_schedule(); a CPU
+ * where a decision is due is kicked, and so preempted. The chosen thread runs until its CPU is kicked.
  *
- * While the hierarchy has granted a CPU to a thread, others may have that CPU: interrupts, real-time and deadline
- * threads, threads that never wait for a grant. That is stolen time: the CPU's clock stands still meanwhile
- * (hls_steal). The kernel does not report it; it is the time that the kernel's account of the thread lacks (clock.h).
+ * While the hierarchy has granted a CPU to a thread, others may use that CPU: interrupts, real-time and deadline
+ * threads, threads that never wait for a grant. This is stolen time: the CPU's clock stands still meanwhile
+ * (hls_steal). The kernel does not report it; it is the time that is missing in the kernel's account of the thread
+ * (clock.h).
  *
  * Locks: see lock.h. A thread that the core has chosen goes into the dispatch buffer of the CPU under the lock: the
- * kernel notes there in which stay in the queue the thread is, and drops the entry if the thread has left meanwhile, or
+ * kernel notes there the thread's current stay in the queue, and drops the entry if the thread has left meanwhile, or
  * has come back with another affinity.
  */
 #include "../core/core.c"
@@ -28,7 +29,7 @@ struct {
 	__ulong(map_extra, DOMAIN_AT);
 } arena SEC(".maps");
 
-/* Wakes user space, which finds in the arena what there is to see. */
+/* Wakes user space, which finds the news in the arena. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
@@ -38,7 +39,7 @@ struct kept_task {
 	struct task_struct __kptr *task;
 };
 
-/* The thread of each VP, for when the core chooses the VP. */
+/* The thread of each VP, needed when the core chooses the VP. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, HLS_MAX_VPS);
@@ -80,7 +81,7 @@ static u64 nr_records_announced;
 
 /*
  * How long a thread runs before its CPU looks at its local queue again: sched_ext does not preempt for a thread that
- * comes there while a decision is being taken, such as a kernel thread that must not wait.
+ * enters that queue while a decision is being taken, such as a kernel thread that must not wait.
  */
 #define SLICE_NS HLS_MS(5)
 
@@ -119,8 +120,8 @@ HLS_GLOBAL_FUNC bool is_away(u32 v)
 }
 
 /*
- * Whether a thread goes on to have this CPU for a moment, and nothing else is due. The clock of the CPU, which stands
- * still meanwhile, is left alone: the timer looks at moments too often for that (moment.h).
+ * Whether a thread still has this CPU for a moment, and nothing else is due. The clock of the CPU, which stands still
+ * meanwhile, is not brought up to date: the timer looks at moments too often for that (moment.h).
  */
 HLS_GLOBAL_FUNC bool goes_on_for_moment(u32 cpu)
 {
@@ -179,7 +180,7 @@ HLS_GLOBAL_FUNC u32 act_on_time(u32 cpu)
 	return 0;
 }
 
-/* The timer of this CPU has gone off, or a pulse does what it would have done. */
+/* The timer of this CPU has gone off, or a pulse does the timer's work. */
 static __always_inline void act_on_timer(u32 cpu)
 {
 	if (likely(!domain->cpu[cpu].rescued) || !goes_on_for_moment(cpu))
@@ -202,7 +203,7 @@ int engine_pulse(u64 *ctx)
 {
 	USES(arena);
 	(void)ctx;
-	/* A constant: where there are timers the verifier does not look at what follows. */
+	/* A constant: where there are timers, the verifier skips what follows. */
 	if (has_timers)
 		return 0;
 	u32 cpu = bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1);
@@ -219,8 +220,8 @@ int engine_pulse(u64 *ctx)
 }
 
 /*
- * Gives the core the thread's affinity, where the core has another one, or none since the thread had left our class
- * (leave_class). The caller requests the thread's VP next: to do that here would take stack that later calls need.
+ * Gives the core the thread's affinity, if the core has another one, or none because the thread had left our class
+ * (leave_class). The caller requests the thread's VP next: to request it here would take stack that later calls need.
  */
 static __always_inline void follow_affinity(u32 v, const struct task_struct *p, u64 now)
 {
@@ -238,8 +239,8 @@ static __always_inline void follow_affinity(u32 v, const struct task_struct *p, 
 }
 
 /*
- * A thread wakes up: the CPU for it. The hierarchy chooses that of its threads later; those that never wait get an idle
- * CPU, if there is one, and so do not gather where they began.
+ * Chooses a CPU for a thread that wakes up. For its own threads the hierarchy chooses later; threads that never wait
+ * for a grant get an idle CPU, if there is one, so that they do not gather where they began.
  */
 SEC("struct_ops/hls_select_cpu")
 int hls_select_cpu(u64 *ctx)
@@ -284,7 +285,7 @@ int engine_enqueue(u64 *ctx)
 	if (granted)
 		insert(p, SCX_DSQ_LOCAL_ON | cpu, SLICE_NS, flags);
 	kick(due);
-	/* Found anew: to keep `v` until here would take stack that the calls above need. */
+	/* vp_of() again: to keep `v` until here would take stack that the calls above need. */
 	if (unlikely(is_urgent(&domain->thread[vp_of(p)])))
 		hurry(p->scx.dsq_vtime, false, 0);
 	return 0;
@@ -300,8 +301,8 @@ int engine_dispatch(u64 *ctx)
 	u64 due;
 	bool goes_on = false;
 	/*
-	 * A thread that never waits for a grant was preempted by a kick: it goes on, and the decision is taken when it
-	 * has gone. Taken off the CPU now, it would wait behind the thread that is chosen.
+	 * A kick preempted a thread that never waits for a grant: that thread goes on, and the decision is taken when
+	 * it has gone. If it left the CPU now, it would wait behind the chosen thread.
 	 */
 	bool is_kernels = prev && !vp_of(prev) && (prev->scx.flags & SCX_TASK_QUEUED);
 	if (is_kernels && keeps_cpu(prev, cpu)) {
@@ -319,7 +320,7 @@ int engine_dispatch(u64 *ctx)
 	u32 v = schedule_fast(&domain->hls, cpu, now);
 	domain->kicked &= ~(1ULL << cpu);
 	domain->cpu[cpu].free_since_ns = 0;
-	/* Such a thread goes before the granted one, which would keep the CPU if it had another slice. */
+	/* A rescued or urgent thread goes before the granted one, which would keep the CPU if it got another slice. */
 	if (unlikely(domain->cpu[cpu].rescues | domain->cpu[cpu].urgent))
 		is_first |= insert_first(cpu, now);
 	if (v) {
@@ -364,10 +365,10 @@ HLS_GLOBAL_FUNC u32 resume_slice(u32 cpu)
 }
 
 /*
- * A thread is on a CPU, for the first time or again. The CPU decides at once where that thread is not the one that the
- * CPU is granted to, where others wait to be rescued, or where a decision is due that the kernel has not asked for: it
- * drops a kick of a CPU that a real-time thread has. On a CPU that is going offline, which decides no more, threads run
- * until they can be pushed off it.
+ * A thread is on a CPU, for the first time or again. The CPU decides at once if it is not granted to that thread, if
+ * others wait to be rescued, or if a decision is due for which the kernel has not called: the kernel drops a kick of a
+ * CPU that a real-time thread has. On a CPU that is going offline, and no longer decides, threads run until they can be
+ * pushed off it.
  */
 SEC("struct_ops/hls_running")
 int hls_running(u64 *ctx)
@@ -393,22 +394,22 @@ int hls_running(u64 *ctx)
 }
 
 /*
- * Whether the CPU that runs this program is granted to v, whose thread is leaving it: then the CPU is on its way to
- * dispatch() without a kick. A starved thread has a CPU without a grant, and the thread that the CPU is granted to
- * waits in the CPU's queue: the kernel takes it from there without dispatch(), so only a kick makes that CPU decide.
+ * Whether the CPU that runs this program is granted to v, so that the leaving thread of v brings it to dispatch()
+ * without a kick. A starved thread has a CPU without a grant, and the granted thread waits in the CPU's queue: the
+ * kernel takes it from there without dispatch(), so only a kick makes that CPU decide.
  */
 static __always_inline bool leaves_granted(const vp_t *vp, u32 cpu)
 {
 	return likely(vp->state == HLS_RUNNING && vp->cpu == cpu);
 }
 
-/* States of a sleep, as the kernel has them. Idle kernel threads sleep in the state TASK_IDLE, which is both. */
+/* The kernel's states of a sleep. Idle kernel threads sleep in the state TASK_IDLE, which is both. */
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_NOLOAD 0x400
 
 /*
- * Whether the thread, which blocks, stalls: no signal ends its sleep (ps shows it as D). So threads sleep that wait for
- * a page, a disk or a lock of the kernel's.
+ * Whether the thread, which blocks, stalls: no signal ends its sleep (ps shows it as D). Threads that wait for a page,
+ * a disk or a lock of the kernel sleep like this.
  */
 static __always_inline bool stalls(const struct task_struct *p)
 {
@@ -416,7 +417,7 @@ static __always_inline bool stalls(const struct task_struct *p)
 }
 
 /*
- * The thread of v wants no CPU any more. `lag_ns`: how far its CPU time lags behind the clock; `is_stalled`: it sleeps
+ * The thread of v no longer wants a CPU. `lag_ns`: how far its CPU time lags behind the clock; `is_stalled`: it sleeps
  * against its will.
  */
 static __always_inline void stop(u32 v, u64 lag_ns, u64 clock, bool blocks, bool is_stalled)
@@ -457,9 +458,9 @@ HLS_GLOBAL_FUNC u32 leave_queue(u32 v)
 }
 
 /*
- * A thread is not runnable any more, or the kernel is about to change its properties. One that is changed keeps what it
- * has with its scheduler, its CPU or its wait for one: enqueue() follows, which is no wake-up then. If the change is
- * that it leaves our class, disable() follows.
+ * A thread is no longer runnable, or the kernel is about to change its properties. A thread that is changed keeps its
+ * state with its scheduler, with its CPU or its wait for one: enqueue() follows, and is no wake-up then. If the thread
+ * leaves our class, disable() follows.
  */
 SEC("struct_ops/engine_quiescent")
 int engine_quiescent(u64 *ctx)
@@ -481,9 +482,9 @@ int engine_quiescent(u64 *ctx)
 }
 
 /*
- * A thread joins our class, for the first time or again. Where it has a CPU already, that CPU decides at once: kicks
- * that came while the thread was of another class were dropped, and hls_running() is called on this CPU, not on that
- * one.
+ * A thread joins our class, for the first time or again. If it has a CPU already, that CPU decides at once: kicks that
+ * came while the thread was in another class were dropped, and hls_running() is called on this CPU, not on the
+ * thread's.
  */
 SEC("struct_ops/hls_enable")
 int hls_enable(u64 *ctx)
@@ -531,7 +532,7 @@ int engine_yielded(u64 *ctx)
 	return 0;
 }
 
-/* A thread has another affinity. Of one that is queued enqueue() hears, which follows at once. */
+/* A thread has another affinity. If it is queued, enqueue() follows at once and sees the affinity. */
 SEC("struct_ops/hls_set_cpumask")
 int hls_set_cpumask(u64 *ctx)
 {
@@ -543,7 +544,7 @@ int hls_set_cpumask(u64 *ctx)
 	return 0;
 }
 
-/* The kernel tells of a CPU that goes, by a kernel thread of that CPU. */
+/* The kernel reports, in a kernel thread of that CPU, that a CPU goes. */
 SEC("struct_ops/hls_cpu_offline")
 int hls_cpu_offline(u64 *ctx)
 {
@@ -579,8 +580,8 @@ int engine_init(void *ctx)
 }
 
 /*
- * Before sched_ext ends the run for an error: seals the domain, so that what went wrong stays as it is. SysRq-D asks
- * for a dump as well, and ends nothing.
+ * Called before sched_ext ends the run for an error: seals the domain, so that its state stays as it is. SysRq-D also
+ * asks for a dump, but ends nothing.
  */
 SEC("struct_ops/hls_dump")
 int hls_dump(u64 *ctx)
@@ -630,7 +631,7 @@ struct sched_ext_ops hls_ops = {
     .cgroup_set_weight = (void *)hls_cgroup_set_weight,
 };
 
-/* The programs that are jumped to. Never attached: it tells the kernel of which operation each program is. */
+/* The programs that are jumped to. Never attached: it tells the kernel to which operation each program belongs. */
 SEC(".struct_ops.link")
 struct sched_ext_ops engine_ops = {
     .enqueue = (void *)engine_enqueue,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Errands: what an operation leaves to this CPU's timer, which goes off as soon as interrupts are on. So operations
- * that are seldom called, of which the kernel has many, do without the core, and the verifier does not walk through the
- * core for each of them. An errand is about a thread; whoever does it looks at the state of that moment. A VP is not
- * given back while there is an errand about it, so that an errand never meets another thread.
+ * Errands: what an operation leaves to this CPU's timer, which goes off as soon as interrupts are on. So the many
+ * operations that the kernel seldom calls do without the core, and the verifier does not walk through the core for each
+ * of them. An errand is about a thread, and is done by the state that the thread has then. A VP is not given back while
+ * there is an errand about it, so that an errand never meets another thread.
  *
  * A timer may fail to be started, and without timers a CPU's pulses end with the CPU. So the watcher (watch.h) does
  * what is left, once a second.
@@ -17,7 +17,7 @@
 #include "due.h"
 
 enum errand {
-	ERRAND_LEAVE = 1, /* the thread has left our class, and wants no CPU of it */
+	ERRAND_LEAVE = 1, /* the thread has left our class, and wants no CPU from it */
 	ERRAND_GO = 2,    /* the thread has gone: its VP is to be detached */
 	ERRAND_BIND = 4,  /* the thread has another affinity */
 };
@@ -61,8 +61,8 @@ HLS_GLOBAL_FUNC u32 change_affinity(u32 v)
 
 /*
  * The thread of v leaves our class: it gives up its CPU, or its wait for one. Until that is done it has no affinity
- * here. If it is back before, enqueue() gives it one, and has it begin anew (follow_affinity): then nothing is left to
- * do. Under the lock, since a call of the core may have a VP wait for a moment.
+ * here. If it comes back before, enqueue() gives it one, and makes it begin anew (follow_affinity): then nothing is
+ * left to do. Under the lock, since a call of the core may have a VP wait for a moment.
  */
 HLS_GLOBAL_FUNC u32 leave_class(u32 v)
 {
@@ -92,7 +92,7 @@ static __always_inline void follow_thread(u32 v, u64 now)
 	hls_set_affinity(&domain->hls, v, cpus, now);
 }
 
-/* The thread of v wants no CPU any more. */
+/* The thread of v no longer wants a CPU. */
 static __always_inline void stop_thread(u32 v, u64 now)
 {
 	const vp_t *vp = &domain->hls.vp[v];
@@ -105,7 +105,7 @@ static __always_inline void stop_thread(u32 v, u64 now)
 	hls_release(&domain->hls, v, now);
 }
 
-/* Does what was left to do about the thread of v. To be called under the lock. */
+/* Does the errands about the thread of v. To be called under the lock. */
 static __always_inline void do_errand(u32 v, u64 now)
 {
 	if (v >= HLS_MAX_VPS)
@@ -120,14 +120,14 @@ static __always_inline void do_errand(u32 v, u64 now)
 		domain->nr_threads--;
 		detach_waiting(&domain->hls, v);
 	} else if (!t->queued_at_ns) {
-		/* Of a thread that is queued enqueue() knows the affinity, and whether it may migrate (is_bound). */
+		/* For a queued thread, enqueue() knows the affinity, and whether the thread may migrate (is_bound). */
 		follow_thread(v, now);
 	}
 }
 
 /*
- * Does the first errand, if there is one still. If it is the last of a row, the timer of this CPU is to do those behind
- * it. Returns whether the lock could be had.
+ * Does the first errand, if there still is one. If it is the last of a row, this CPU's timer is to do the errands
+ * behind it. Returns whether the lock could be had.
  */
 HLS_GLOBAL_FUNC bool do_first_errand(u32 is_last)
 {
@@ -152,7 +152,7 @@ HLS_GLOBAL_FUNC bool do_first_errand(u32 is_last)
 	return is_locked;
 }
 
-/* Does errands, whoever left them: a row of them, each under a lock of its own. */
+/* Does errands, of all CPUs: up to ERRANDS_IN_A_ROW, each under its own hold of the lock. */
 HLS_GLOBAL_FUNC u32 do_errands(void)
 {
 	for (u32 i = opaque(1); i <= ERRANDS_IN_A_ROW && domain->first_errand && can_loop; i++)

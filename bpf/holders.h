@@ -2,7 +2,8 @@
 /*
  * A thread that waits for a CPU may hold a lock of the kernel, for example a folder's lock, or may be the next thread
  * to get it. Threads that need the lock, reserved ones too, would wait until the holder's scheduler gives it a CPU. So
- * a holder is urgent (urgent.h) from when a thread has stalled for the lock for STALL_NS until the holder has let go.
+ * a holder is urgent (urgent.h) from the time when a thread has stalled for the lock for STALL_NS until the holder has
+ * let go.
  *
  * The kernel says for which lock a thread sleeps (`blocker`, of mutexes, semaphores and rw-semaphores), and the lock
  * says which thread has it. A lock with several readers names the last one to come. A semaphore that another thread has
@@ -17,7 +18,7 @@
 
 #include "due.h"
 
-/* The watcher looks for holders when a thread has stalled for so long, and as often. */
+/* The watcher looks for holders when a thread has stalled for this time, and at this interval. */
 #define STALL_NS HLS_MS(10)
 
 /* The types of locks, in the lowest bits of `blocker`; the rest is the lock's address. */
@@ -37,7 +38,7 @@ static __always_inline bool can_see_locks(void)
 	       HAS_FIELD(((struct rw_semaphore *)NULL)->owner);
 }
 
-/* The lock for which p sleeps, or which it is about to have; 0: none that the kernel names. */
+/* The lock for which p sleeps, or which p is about to get; 0: none that the kernel names. */
 static __always_inline u64 lock_before(const struct task_struct *p)
 {
 	return can_see_locks() ? p->blocker : 0;
@@ -58,7 +59,7 @@ static __always_inline u64 owner_of(u64 blocker)
 	return owner & ~OWNER_FLAGS;
 }
 
-/* The VP of the thread at this address, which may be there no more; 0: none. */
+/* The VP of the thread at this address; 0: none. The thread may have gone. */
 static __always_inline u32 vp_at(u64 address)
 {
 	u64 word = 0;
@@ -75,9 +76,9 @@ static __always_inline bool holds(u32 v, u64 blocker)
 }
 
 /*
- * The thread of v goes to sleep on this CPU, against its will; perhaps for a lock. One that has had but a moment since
- * it did so last stalls on. Where nobody watches for such threads, this CPU's timer is to see to that. To be called
- * under the lock.
+ * The thread of v goes to sleep on this CPU, against its will; perhaps for a lock. A thread that has had only a moment
+ * since its last stall is still in that stall. If no watch is on, this CPU's timer is to begin one. To be called under
+ * the lock.
  */
 HLS_GLOBAL_FUNC u32 begin_stall(u32 v, u32 cpu, u64 now)
 {
@@ -96,7 +97,7 @@ HLS_GLOBAL_FUNC u32 begin_stall(u32 v, u32 cpu, u64 now)
 	return 0;
 }
 
-/* The thread of v stalls no more, unless it has begun to do so again. */
+/* The thread of v no longer stalls, unless it has begun to stall again. */
 HLS_GLOBAL_FUNC u32 end_stall(u32 v)
 {
 	unsigned long irq;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How a running engine is replaced by a newer one. Policies are loaded and unloaded while the hierarchy runs: each
- * time user space loads a second engine, built with the new set of policies, which uses the maps of the first.
- * sched_ext does not let attached operations be replaced. So the attached ones do nothing but jump, by maps of
- * programs, to the current engine's, which user space puts there; at first those of their own object. Nothing waits
- * for that change: both engines work on the same domain, under the same lock, with the same layout.
+ * How a running engine is replaced by a newer one. Policies are loaded and unloaded while the hierarchy runs: each time
+ * user space loads a second engine, built with the new set of policies, which uses the maps of the first. sched_ext
+ * does not let attached operations be replaced. So the attached operations only jump, by maps of programs, to the
+ * programs of the current engine, which user space puts into the maps; at first these are the programs of their own
+ * object. Nothing waits for a change: both engines work on the same domain, under the same lock, with the same layout.
  *
- * There is another reason why an attached operation does nothing else: a program that may jump has less stack.
+ * Another reason why an attached operation does nothing else: a program that may jump has less stack.
  */
 #ifndef HLS_BPF_JUMPS_H
 #define HLS_BPF_JUMPS_H
@@ -14,8 +14,8 @@
 #include "watch.h"
 
 /*
- * The current engine's program for an operation. A map for each: the kernel wants all programs of one map to be of the
- * same kind.
+ * The current engine's program for an operation. One map for each: the kernel requires that all programs of a map are
+ * of the same kind.
  */
 #define CURRENT_PROGRAM(operation)                     \
 	struct {                                       \
@@ -26,13 +26,13 @@
 	} jump_##operation SEC(".maps")
 
 /*
- * 0, which the verifier does not know. Where it knows the index of a jump, the kernel makes the jump a direct one,
- * and has to patch machine code for it to lead elsewhere. That is for the operations that every switch calls; the
- * others look the program up in the map each time.
+ * 0, hidden from the verifier. If the verifier knows the index of a jump, the kernel makes the jump direct, and must
+ * patch machine code to lead it elsewhere. That is for the operations that every switch calls; the others look the
+ * program up in the map each time.
  */
 static volatile u32 by_lookup;
 
-/* The program that is attached for an operation. `kind`: the section that tells libbpf of which kind it is. */
+/* The program that is attached for an operation. `kind`: the section, which tells libbpf the kind of the program. */
 #define JUMP(kind, operation, number)                          \
 	CURRENT_PROGRAM(operation);                            \
 	SEC(kind)                                              \
@@ -50,8 +50,8 @@ JUMP("struct_ops/hls_exit_task", exit_task, by_lookup)
 
 /*
  * The operation for threads that are runnable. When the process that holds the maps ends, the kernel empties them a
- * moment before it detaches the operations. In that moment threads go into the kernel's own queue: that process could
- * not end if it waited for a decision.
+ * moment before it detaches the operations. In that time threads go into the kernel's own queue: that process could not
+ * end if it waited for a decision.
  */
 CURRENT_PROGRAM(enqueue);
 SEC("struct_ops/hls_enqueue")
@@ -77,7 +77,7 @@ int hls_post(struct message *ctx)
 }
 
 /*
- * Where there are no timers: each expiry of a timer of the kernel's own. A program of perf's clock itself would not do:
+ * Without timers: called at each expiry of a timer of the kernel's own. A program of perf's clock itself would not do:
  * the kernel skips such programs on a CPU where a thread was preempted in an access to a BPF map.
  */
 JUMP("tp_btf/hrtimer_expire_entry", pulse, by_lookup)

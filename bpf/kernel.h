@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What our BPF programs need of libbpf's conventions and of the kernel, and nothing else. The kernel's structs are
- * declared with the members alone that we read: libbpf finds the members' real offsets, and the values of the
- * kernel's constants, in the running kernel's type information (BTF, CO-RE).
+ * declared only with the members that we read: libbpf finds the members' real offsets, and the values of the kernel's
+ * constants, in the running kernel's type information (BTF, CO-RE).
  */
 #ifndef HLS_BPF_KERNEL_H
 #define HLS_BPF_KERNEL_H
@@ -11,7 +11,7 @@
 #define __ksym __attribute__((section(".ksyms")))
 #define __weak __attribute__((weak))
 
-/* How libbpf knows a map: by the types of the members of a variable. */
+/* How libbpf recognises a map: by the types of the members of a variable. */
 #define __uint(name, val) int(*name)[val]
 #define __type(name, val) typeof(val) *name
 #define __array(name, val) typeof(val) *name[]

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Threads of the kernel, which have no VP, come before the hierarchy: what waits for their work would wait with them.
- * They do so within a bound, or a kernel thread that never sleeps would have its CPU for ever: in a row they have
+ * Kernel threads, which have no VP, go before the hierarchy: otherwise all that waits for their work would wait with
+ * them. This is bounded, or a kernel thread that never sleeps would have its CPU for ever: in a row they get
  * KERNEL_BURST_NS of a CPU, in the long run half of it. Beyond that they wait in a queue of the CPU while the hierarchy
- * wants it, for KERNEL_FURTHEST_NS less KERNEL_BURST_NS at most.
+ * wants the CPU, for KERNEL_FURTHEST_NS less KERNEL_BURST_NS at most.
  *
- * Each CPU counts what its kernel threads have had, under the lock of its run queue. The word of such a thread in
+ * Each CPU counts the CPU time of its kernel threads, under the lock of its run queue. The word of such a thread in
  * dsq_vtime names no VP; where other threads have a generation, it has the CPU time of the thread when that was last
  * counted. The keeper has no VP either; it is not bounded.
  *
@@ -16,10 +16,10 @@
 
 #include "cpus.h"
 
-/* Kernel threads pay this price for each nanosecond of a CPU, and may be a burst ahead of the time. */
+/* kernel_paid_ns advances by this for each nanosecond of a kernel thread, and may be a burst ahead of the time. */
 #define KERNEL_PRICE 2
 #define KERNEL_BURST_NS HLS_MS(10)
-/* Further ahead of the time they never are: what they have while nobody else wants the CPU is not held against them. */
+/* The most by which it may be ahead of the time: CPU time that the hierarchy did not want is not held against them. */
 #define KERNEL_FURTHEST_NS (KERNEL_BURST_NS + 2 * SLICE_NS)
 
 /* The queue of the kernel threads that wait for a CPU. */
@@ -34,7 +34,7 @@ static __always_inline bool is_kernels_turn(u32 cpu, u64 now)
 	return domain->cpu[cpu & (HLS_MAX_CPUS - 1)].kernel_paid_ns <= now + KERNEL_BURST_NS;
 }
 
-/* When that is so next. */
+/* When kernel threads go before the hierarchy next. */
 static __always_inline u64 kernels_turn_at(u32 cpu)
 {
 	return domain->cpu[cpu & (HLS_MAX_CPUS - 1)].kernel_paid_ns - KERNEL_BURST_NS;
@@ -46,7 +46,7 @@ static __always_inline bool goes_first(const struct task_struct *p, u32 cpu)
 	return !(p->flags & PF_KTHREAD) || is_kernels_turn(cpu, scx_bpf_now());
 }
 
-/* The kernel threads of a CPU have had it for so long. */
+/* The kernel threads of a CPU have had it for length_ns. */
 HLS_GLOBAL_FUNC u32 charge_kernel(u32 cpu, u64 length_ns)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
@@ -56,7 +56,7 @@ HLS_GLOBAL_FUNC u32 charge_kernel(u32 cpu, u64 length_ns)
 	return 0;
 }
 
-/* From now on the CPU time of p counts, a thread without a VP. */
+/* From now on the CPU time of p, a thread without a VP, is counted. */
 static __always_inline void begin_count(struct task_struct *p)
 {
 	p->scx.dsq_vtime = p->se.sum_exec_runtime << VP_NUMBER_BITS;
@@ -70,7 +70,7 @@ static __always_inline void count(struct task_struct *p)
 	charge_kernel(scx_bpf_task_cpu(p), (p->scx.dsq_vtime - before) >> VP_NUMBER_BITS);
 }
 
-/* Whether p, a thread without a VP that loses its CPU to nobody but the hierarchy, keeps it. From dispatch(). */
+/* Whether p, a thread without a VP, keeps its CPU when only the hierarchy wants that CPU. From dispatch(). */
 static __always_inline bool keeps_cpu(struct task_struct *p, u32 cpu)
 {
 	count(p);
@@ -78,8 +78,8 @@ static __always_inline bool keeps_cpu(struct task_struct *p, u32 cpu)
 }
 
 /*
- * A thread without a VP is runnable. Where another one has the CPU, that CPU is to look at its queue, or to set its
- * timer for that; where p itself had it, dispatch() has just done so.
+ * A thread without a VP is runnable. If another thread has the CPU, that CPU is to look at its queue, or to set its
+ * timer for that; if p itself had it, dispatch() has just done so.
  */
 static __always_inline void enqueue_kernel(struct task_struct *p, u64 flags)
 {
@@ -96,10 +96,10 @@ static __always_inline void enqueue_kernel(struct task_struct *p, u64 flags)
 }
 
 /*
- * Puts the kernel thread that has waited longest on this CPU, if it is their turn, or `is_free`: the hierarchy does not
- * want it. Returns whether there is one. Only one at a time: the first may use up the turn, and those behind it would
- * lose the CPU as they begin, and wait behind it again. From dispatch(), without the lock: the kernel takes locks of
- * its own.
+ * Puts the kernel thread that has waited longest on this CPU, if it is the turn of kernel threads, or the hierarchy
+ * does not want the CPU (`is_free`). Returns whether there was one. Only one at a time: the first may use up the turn,
+ * and those behind it would lose the CPU as they begin, and wait behind it again. From dispatch(), without the lock:
+ * the kernel takes locks of its own.
  */
 HLS_GLOBAL_FUNC bool take_kernel_thread(u32 cpu, u32 is_free)
 {
@@ -110,15 +110,15 @@ HLS_GLOBAL_FUNC bool take_kernel_thread(u32 cpu, u32 is_free)
 	return c->kernel_waits;
 }
 
-/* Has this CPU look at the queue of its kernel threads again when it is their turn. To be called under the lock. */
+/* Makes this CPU look at the queue of its kernel threads again when it is their turn. To be called under the lock. */
 static __always_inline void wait_for_kernels_turn(u32 cpu, u64 now)
 {
 	set_timer_no_later(cpu, kernels_turn_at(cpu), now);
 }
 
 /*
- * A thread without a VP has begun to run. If it was put on this CPU when it was still the turn of such threads, and is
- * not any more, and the hierarchy wants the CPU, it loses the CPU again.
+ * A thread without a VP has begun to run. If it was put on this CPU during the turn of such threads, and the turn has
+ * ended, and the hierarchy wants the CPU, it loses the CPU again.
  */
 static __always_inline void run_kernel(const struct task_struct *p, u32 cpu)
 {
@@ -126,7 +126,10 @@ static __always_inline void run_kernel(const struct task_struct *p, u32 cpu)
 		scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));
 }
 
-/* A CPU goes offline, and dispatch() is not called there any more: all that wait for it run there until they can go. */
+/*
+ * A CPU goes offline, and dispatch() is not called there any more: all kernel threads that wait for it run there until
+ * they can go.
+ */
 static __always_inline void let_kernel_threads_go(u32 cpu)
 {
 	struct bpf_iter_scx_dsq waiting;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The lock of the domain, a ticket lock: CPUs get it in the order in which they asked. Virtual CPUs, which may stand
- * still while their turn comes, have a lock without tickets: whoever tries first when it is free has it, as with the
- * kernel's own locks there. Needs the map `arena`.
+ * still when their turn comes, use a lock without tickets: the first CPU that tries it when it is free gets it, as with
+ * the kernel's own locks there. Needs the map `arena`.
  *
  * Order: the kernel's run queue, then the domain; a CPU holds one domain's lock at a time, with interrupts off, and
- * takes no other lock under it. Whoever holds it may change the domain, put a chosen thread into the dispatch buffer of
- * its CPU, and send nothing: kicks and events follow when the lock is free.
+ * takes no other lock under it. The holder may change the domain, and put a chosen thread into the dispatch buffer of
+ * its CPU; it sends nothing: kicks and events follow when the lock is free.
  *
- * If a CPU cannot get the lock the run ends. The domain is sealed then: no CPU gets the lock any more, and the domain
- * stays as it is for user space to look at. A seal is never taken off.
+ * If a CPU cannot get the lock, the run ends. The domain is sealed then: no CPU gets the lock again, and the domain
+ * stays as it is for user space to look at. A seal is never removed.
  */
 #ifndef HLS_BPF_LOCK_H
 #define HLS_BPF_LOCK_H
@@ -18,16 +18,16 @@
 #include "sched_ext.h"
 
 /*
- * The kernel ends a function's loops after 250 ms. A virtual CPU that has the lock, or is next to have it, may not run
- * for longer: on a busy host one stood still for 4.3 s. So 15 s are waited, less than after which the kernel complains
- * of CPUs that do not get on.
+ * The kernel ends a function's loops after 250 ms. A virtual CPU that has the lock, or is next, may stand still for
+ * longer: on a busy host one did for 4.3 s. So a CPU waits for 15 s, which is less than the time after which the kernel
+ * complains about stuck CPUs.
  */
 #define LOCK_SPINS (1 << 30)
 #define LOCK_ROUNDS 60
 
 /*
- * One hold in so many is timed, and checked: that nobody else has the lock, and that the CPU that took the lock lets it
- * go. Reading the clock costs as much as the lock itself.
+ * One in LOCK_HOLDS_PER_TIMED holds is timed, and checked: no other CPU has the lock, and the CPU that took the lock
+ * lets it go. Reading the clock costs as much as the lock itself.
  */
 #define LOCK_HOLDS_PER_TIMED 16
 
@@ -69,7 +69,7 @@ static __always_inline bool try_lock(void)
 static __always_inline bool is_served(u32 ticket)
 {
 	u64 word = domain->lock;
-	/* The exchange changes nothing: with it, what follows is not read before it. */
+	/* The exchange changes nothing; it orders all later reads behind itself. */
 	return served_ticket(word) == ticket && __sync_val_compare_and_swap(&domain->lock, word, word) == word;
 }
 
@@ -86,13 +86,16 @@ HLS_GLOBAL_FUNC u32 spin(u32 ticket)
 	return false;
 }
 
-/* Lets no CPU have the lock any more. */
+/* From now on no CPU gets the lock. */
 static __always_inline void seal(void)
 {
 	__sync_lock_test_and_set(&domain->sealed, true);
 }
 
-/* Waits for the lock, until it is had or the domain is sealed. By the hardware's clock, as time_hold() does. */
+/*
+ * Waits until this CPU has the lock, or the domain is sealed. Returns whether it has the lock. By the hardware's clock,
+ * as time_hold() does.
+ */
 HLS_GLOBAL_FUNC bool wait_for_lock(u32 ticket)
 {
 	u64 since = bpf_ktime_get_ns();
@@ -121,7 +124,7 @@ HLS_GLOBAL_FUNC bool wait_for_lock(u32 ticket)
 
 /*
  * Begins a hold that is timed. By the hardware's clock: scx_bpf_now() may stand still while the run queue's lock is
- * held, and what the run queue has noted may be earlier than what was read just before.
+ * held, and the time noted in the run queue may be earlier than the time that was read just before.
  */
 HLS_GLOBAL_FUNC u32 time_hold(void)
 {
@@ -170,7 +173,7 @@ static __always_inline void unlock(void)
 {
 	if (unlikely(domain->held_since_ns))
 		end_timed_hold();
-	/* The kernel orders an atomic operation with what stands before it only if its result is used. */
+	/* The kernel orders an atomic operation behind earlier accesses only if its result is used. */
 	u32 was = has_virtual_cpus ? __sync_lock_test_and_set(&domain->is_taken, false)
 				   : __sync_fetch_and_add(&domain->served, 1);
 	asm volatile("" : : "r"(was));

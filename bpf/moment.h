@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A thread has a CPU for a moment: without a grant, which is stolen time for the thread to which that CPU is granted.
- * So starved threads (rescue.h) and urgent ones (urgent.h) get on. A moment ends when its time is over, when its thread
- * blocks, and when the CPU decides anew. The moment of a holder (holders.h) also ends when the holder has let its lock
- * go: the CPU's timer looks every LOOK_NS, and so does a thread that is woken to have the lock. No urgent thread cuts
- * the moment of another one short: they could take the CPU from each other for ever.
+ * A moment: a thread has a CPU without a grant for a short time, which is stolen time for the thread to which that CPU
+ * is granted. So starved threads (rescue.h) and urgent ones (urgent.h) make progress. A moment ends when its time is
+ * over, when its thread blocks, and when the CPU decides anew. The moment of a holder (holders.h) also ends when the
+ * holder has let its lock go: the CPU's timer looks every LOOK_NS, and so does a thread that is woken to get the lock.
+ * No urgent thread cuts short the moment of another: otherwise they could take the CPU from each other for ever.
  *
  * Needs the map `arena`, vp_of(), thread_of() and insert_thread_of().
  */
@@ -15,11 +15,11 @@
 #include "cpus.h"
 #include "holders.h"
 
-/* Starved threads have the CPU for one such part of a turn; urgent ones pay that many times what they have. */
+/* Starved threads get the CPU for 1 / MOMENT_PART of a turn; urgent ones pay MOMENT_PART times what they get. */
 #define MOMENT_PART 20
-/* An urgent thread has a CPU for so long at a time. */
+/* How long an urgent thread has a CPU at a time. */
 #define URGENT_MOMENT_NS HLS_MS(1)
-/* A thread for which RCU may wait has a CPU for so long at most. */
+/* How long a thread for which RCU may wait has a CPU at most. */
 #define READERS_MOMENT_NS HLS_MS(1)
 
 /* How often the timer looks whether a holder has let its lock go. */
@@ -53,7 +53,7 @@ static __always_inline u64 lag_of_vp(u32 v, u64 now)
 	return p ? lag_of(p, now) : 0;
 }
 
-/* What the thread that has the CPU for a moment has had of it since then: interrupts and other threads came between. */
+/* CPU time of the thread in its present moment: without interrupts and other threads that came between. */
 static __always_inline u64 had_of_moment_ns(const struct engine_cpu __arena *c, u64 now)
 {
 	s64 gone_ns = now - c->rescued_since_ns, stolen_ns = lag_of_vp(c->rescued, now) - c->rescued_lag_ns;
@@ -77,8 +77,8 @@ static __always_inline void begin_moment(u32 cpu, u32 v, u64 length_ns, bool is_
 }
 
 /*
- * The thread that has the CPU for a moment has it no more. Urgent threads pay for it. Returns a mask of that CPU, which
- * is to decide anew. To be called under the lock.
+ * Ends the moment on the CPU. Urgent threads pay for it. Returns a mask of that CPU, which is to decide anew. To be
+ * called under the lock.
  */
 HLS_GLOBAL_FUNC u64 end_moment(u32 cpu, u64 now)
 {
@@ -90,7 +90,7 @@ HLS_GLOBAL_FUNC u64 end_moment(u32 cpu, u64 now)
 	return 1ULL << cpu;
 }
 
-/* Whether this CPU's current thread is the one that it is granted to, and not the one that has it for a moment. */
+/* Whether this CPU's current thread is the granted one, and not the thread that has the CPU for a moment. */
 static __always_inline bool was_cut_short(u32 cpu)
 {
 	u32 v = vp_of(bpf_get_current_task_btf());
@@ -98,8 +98,8 @@ static __always_inline bool was_cut_short(u32 cpu)
 }
 
 /*
- * The timer of a CPU that a thread has for a moment went off: a mask of that CPU if the moment is over, else 0. To be
- * called under the lock.
+ * The timer of a CPU went off during a moment. Returns a mask of that CPU if the moment is over, else 0. To be called
+ * under the lock.
  */
 HLS_GLOBAL_FUNC u64 look_at_moment(u32 cpu, u64 now)
 {
@@ -118,10 +118,10 @@ HLS_GLOBAL_FUNC u64 look_at_moment(u32 cpu, u64 now)
 }
 
 /*
- * The thread of v, which has stalled, is runnable; `is_granted`: and has a CPU. If it was woken to have a lock, the
- * thread that wakes it has let that go, and needs its moment no more: it would come back for the lock. And if the woken
- * one has stalled for long, it is a holder itself. Returns a mask of this CPU, if it is to decide. To be called under
- * the lock.
+ * The thread of v, which has stalled, is runnable; `is_granted`: it has a CPU. If it was woken to get a lock, the
+ * waking thread has let the lock go, and no longer needs its moment: it would come back for the lock. And if the woken
+ * thread has stalled for STALL_NS, it is a holder itself. Returns a mask of this CPU, if it is to decide. To be called
+ * under the lock.
  */
 HLS_GLOBAL_FUNC u64 hand_lock_on(u32 v, u32 is_granted, u64 now)
 {

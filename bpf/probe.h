@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How late timers of this machine go off: user space has a timer set, and reads from the arena by how much it was late.
- * Before the engine is attached. Needs the map `arena`.
+ * Measures how late the timers of this machine go off: user space has a timer set, and reads from the arena how late it
+ * was. Before the engine is attached. Needs the map `arena`.
  */
 #ifndef HLS_BPF_PROBE_H
 #define HLS_BPF_PROBE_H
@@ -21,7 +21,7 @@ static int on_probe(void *map, u32 *key, struct cpu_timer *t)
 {
 	USES(arena);
 	(void)map, (void)key, (void)t;
-	/* Timers go by the kernel's monotonic clock. By the clock of decisions, read here, a timer may be early. */
+	/* Timers use the kernel's monotonic clock. By the clock of decisions, read here, a timer may be early. */
 	u64 now = scx_bpf_now();
 	domain->probe_late_ns = now > domain->probe_at_ns ? now - domain->probe_at_ns + 1 : 1;
 	return 0;

@@ -31,7 +31,7 @@ struct replay {
 SEC("syscall") int replay(struct replay *r)
 {
 	asm volatile("" ::"r"(&arena)); /* Only a program that names an arena may use one. */
-	/* All is read from the context again and again: what a call needs of the stack leaves no room for copies. */
+	/* All values are read from the context each time: the stack that a call needs leaves no room for copies. */
 	for (r->played = opaque(0); r->played < r->calls && can_loop; r->played++)
 		hls_make_call((hls_t *)r->domain, (call_t *)r->tape + r->played);
 	return 0;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A thread that the hierarchy lets starve may hold what the whole machine waits for, such as a grace period of RCU, and
- * after half a minute of starvation sched_ext would end the run. So a thread that has waited for long gets a CPU for a
- * moment, which is stolen time for the thread to which that CPU is granted. Starved threads take turns: the more there
- * are, the shorter are turns and moments, so that moments are no more than a twentieth of a CPU. Where turns are as
- * short as they can be, several threads share one.
+ * Starvation bypass. A starved thread may hold up something for which the whole machine waits, such as a grace period
+ * of RCU, and after half a minute of starvation sched_ext would end the run. So a thread that has waited for STARVED_NS
+ * gets a CPU for a moment, which is stolen time for the thread to which that CPU is granted. Starved threads take
+ * turns: the more there are, the shorter are turns and moments, so that moments are no more than a twentieth of a CPU.
+ * When turns cannot get shorter, several threads share one.
  *
  * Starved threads wait in a list, which one timer alone reads and changes. Once a second that timer looks at all
- * threads for further ones; so a turn takes no longer where there are more threads. Those of a turn wait for their CPU
- * in a list of that CPU. A thread that was preempted while RCU may wait for it comes first, and has its CPU until RCU
- * does not wait for it any more: the kernel ends the run when RCU has waited for 21 s.
+ * threads for new starved ones; so a turn takes no longer if there are more threads. The threads of a turn wait for
+ * their CPU in a list of that CPU. A thread that was preempted while RCU may wait for it comes first, and has its CPU
+ * until RCU no longer waits for it: the kernel ends the run when RCU has waited for 21 s.
  *
- * A thread may be stranded: it waits for CPUs that have all gone, or are about to go, because it is bound to them, or
- * may not migrate just then. Such a CPU takes no decisions, and does not go before the thread has left it. So another
- * CPU puts the thread on it.
+ * A thread is stranded if it waits for CPUs that have all gone, or are about to go, because it is bound to them or
+ * cannot migrate at present. Such a CPU takes no decisions, and cannot go before the thread has left it. So another CPU
+ * puts the thread on it.
  *
  * Needs the map `arena`, thread_of() and insert_thread_of().
  */
@@ -26,12 +26,15 @@
 #include "run.h"
 
 #define STARVED_NS HLS_S(5)
-/* How often starved threads are looked for; in a round each has a turn, long before sched_ext would end the run. */
+/*
+ * How often starved threads are looked for, and the length of a round, in which each has a turn: long before sched_ext
+ * would end the run.
+ */
 #define RESCUE_INTERVAL_NS HLS_S(1)
 #define RESCUE_ROUND_NS HLS_S(15)
 #define RESCUE_LONGEST_TURN_NS HLS_MS(100)
 #define RESCUE_SHORTEST_TURN_NS HLS_MS(5)
-/* Threads at most that one turn looks at for those that its CPUs can have. */
+/* The most threads that one turn looks at, to find threads that its CPUs can run. */
 #define RESCUE_LOOKS 256
 /* The link of the last thread of a list. */
 #define RESCUE_END HLS_MAX_VPS
@@ -61,7 +64,7 @@ static __always_inline u64 in_rescue(u64 *to_kick)
 	return busy | *to_kick;
 }
 
-/* Takes the first thread out of the CPU's list of those that it is to rescue; returns its VP. */
+/* Takes the first thread out of the CPU's list of threads to rescue; returns its VP. */
 static __always_inline u32 next_to_rescue(struct engine_cpu __arena *c)
 {
 	u32 v = c->rescue < HLS_MAX_VPS ? c->rescue : 0, next = domain->next_starved[v];
@@ -70,7 +73,7 @@ static __always_inline u32 next_to_rescue(struct engine_cpu __arena *c)
 	return v;
 }
 
-/* A CPU that is offline rescues nobody: those that it was to rescue are found again. */
+/* A CPU that is offline rescues no thread: empties its list; those threads are found again. */
 static __always_inline void forget_turn(u32 cpu)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu];
@@ -84,7 +87,7 @@ static __always_inline bool is_stranded(const struct engine_thread __arena *t)
 	return !(t->cpus & ~domain->hls.offline);
 }
 
-/* Does what operations have left to a timer: by whichever timer goes off first. */
+/* Does what operations have left to a timer, in the timer that goes off first. */
 static __always_inline void do_what_was_left(void)
 {
 	if (unlikely(domain->first_errand))
@@ -93,7 +96,7 @@ static __always_inline void do_what_was_left(void)
 		change_noted_cpus();
 }
 
-/* Whether the thread of v has waited for so long that it is to be rescued. */
+/* Whether the thread of v has waited for STARVED_NS, or is stranded: it is to be rescued. */
 static __always_inline bool is_starved(u32 v, u64 now)
 {
 	const struct engine_thread __arena *t = &domain->thread[v];
@@ -101,7 +104,7 @@ static __always_inline bool is_starved(u32 v, u64 now)
 	return since && (now >= since + STARVED_NS || is_stranded(t));
 }
 
-/* Puts v before all that starve. */
+/* Puts v at the head of the list of starved threads. */
 static __always_inline void push_reader(u32 v)
 {
 	domain->next_starved[v] = domain->nr_starved ? domain->first_starved : RESCUE_END;
@@ -110,7 +113,7 @@ static __always_inline void push_reader(u32 v)
 	domain->first_starved = v;
 }
 
-/* Puts v behind all that starve. */
+/* Puts v at the end of the list of starved threads. */
 static __always_inline void push_starved(u32 v)
 {
 	domain->next_starved[v] = RESCUE_END;
@@ -121,7 +124,7 @@ static __always_inline void push_starved(u32 v)
 	domain->last_starved = v;
 }
 
-/* Takes the first of those that starve. There must be one. */
+/* Takes the first out of the list of starved threads. There must be one. */
 static __always_inline u32 pop_starved(void)
 {
 	u32 v = domain->first_starved < HLS_MAX_VPS ? domain->first_starved : 0;
@@ -131,7 +134,7 @@ static __always_inline u32 pop_starved(void)
 	return v;
 }
 
-/* Looks for further starved threads, among all. */
+/* Looks for new starved threads, among all threads. */
 HLS_GLOBAL_FUNC u32 list_starved(u64 now)
 {
 	u32 vps = domain->hls.used_vps;
@@ -159,8 +162,8 @@ static __always_inline u32 share_turn(u32 cpu, u32 v)
 }
 
 /*
- * Chooses the threads of a turn: up to `most` for each of these CPUs. Returns the CPUs that got some. Threads that
- * starve no more leave the list, and those that can use none of the CPUs go to its end.
+ * Chooses the threads of a turn: up to `most` for each of these CPUs. Returns the CPUs that got some. Threads that no
+ * longer starve leave the list, and threads that can use none of the CPUs go to its end.
  */
 HLS_GLOBAL_FUNC u64 choose_starved(u64 cpus, u32 most, u64 now)
 {
@@ -183,7 +186,7 @@ HLS_GLOBAL_FUNC u64 choose_starved(u64 cpus, u32 most, u64 now)
 	return chosen;
 }
 
-/* Has these CPUs rescue the threads that were chosen for them. */
+/* Makes these CPUs rescue the threads that were chosen for them. */
 static __always_inline void begin_turn(u64 cpus)
 {
 	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && cpus && can_loop; cpu++) {
@@ -196,7 +199,7 @@ static __always_inline void begin_turn(u64 cpus)
 	}
 }
 
-/* Gives starved threads a turn on each CPU that rescues none yet. Returns in how many ns to look again. */
+/* Gives starved threads a turn on each CPU that rescues none yet. Returns the time in ns after which to look again. */
 HLS_GLOBAL_FUNC u64 rescue_starved(void)
 {
 	u64 now = scx_bpf_now(), due = 0, online = domain->hls.cpus & ~domain->hls.offline;
@@ -221,7 +224,7 @@ HLS_GLOBAL_FUNC u64 rescue_starved(void)
 	return RESCUE_INTERVAL_NS;
 }
 
-/* Puts a thread whose CPUs have all gone on the one of them where it is, until the kernel can push it off. */
+/* Puts a stranded thread on the CPU where it is, until the kernel can push it off. */
 HLS_GLOBAL_FUNC u32 insert_stranded(u32 v)
 {
 	struct task_struct *task = thread_of(v);
@@ -231,8 +234,8 @@ HLS_GLOBAL_FUNC u32 insert_stranded(u32 v)
 }
 
 /*
- * Rescues the starved thread that this CPU is to rescue, without a grant; whether this CPU has it now. From dispatch(),
- * under the lock.
+ * Rescues the first starved thread in this CPU's list, without a grant. Returns whether this CPU has it now. From
+ * dispatch(), under the lock.
  */
 HLS_GLOBAL_FUNC bool insert_starved(u32 cpu, u64 now)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The run, the process of `hls` that looks at threads and answers requests, must be there. Its keeper detaches the
- * hierarchy when the run ends; a keeper that was stopped cannot. So once a second a timer looks for the run, and has
- * the kernel take its threads back when the run has been gone, or stopped, for RUN_PATIENCE_NS.
+ * The run is the process of `hls` that looks at threads and answers requests; it must be there. Its keeper detaches the
+ * hierarchy when the run ends; a stopped keeper cannot. So once a second a timer looks for the run, and makes the
+ * kernel take its threads back when the run has been gone, or stopped, for RUN_PATIENCE_NS.
  *
  * Needs the map `arena`.
  */
@@ -28,7 +28,7 @@ static __always_inline bool does_run_go_on(void)
 	return goes_on;
 }
 
-/* Looks for the run, where there is to be one: measurements have none. */
+/* Looks for the run, if there should be one: measurements have none. */
 HLS_GLOBAL_FUNC u32 look_for_run(u64 now)
 {
 	if (!domain->service_tgid || !domain->run_seen_at_ns || does_run_go_on())

@@ -159,7 +159,7 @@ struct sched_ext_ops {
 	void (*cgroup_set_weight)(struct cgroup *cgroup, u32 weight);
 };
 
-/* Constants whose values the loader takes from the running kernel. */
+/* Constants; the loader takes their values from the running kernel. */
 enum scx_enq_flags { SCX_ENQ_WAKEUP = 1, SCX_ENQ_PREEMPT = 1ULL << 32 };
 enum scx_deq_flags { SCX_DEQ_SLEEP = 1 };
 enum scx_kick_flags { SCX_KICK_PREEMPT = 1ULL << 1 };

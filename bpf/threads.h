@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Threads that come and go: the VP of each, from its first to its last moment. Notes for user space what else happens
- * to them. Needs the maps of weights.h, and `tasks`.
+ * Threads that come and go: gives each a VP for its lifetime. Notes for user space what else happens to them. Needs the
+ * maps of weights.h, and `tasks`.
  */
 #ifndef HLS_BPF_THREADS_H
 #define HLS_BPF_THREADS_H
 
 #include "weights.h"
 
-/* The last VPs are for threads of root, so that nobody can keep root from forking. */
+/* The last VPs are reserved for threads of root, so that no user can keep root from forking. */
 #define VPS_FOR_ROOT 1024
 #define MAX_USER_THREADS (HLS_MAX_VPS - HLS_MAX_SCHEDULERS - VPS_FOR_ROOT)
 
@@ -33,15 +33,15 @@ static __always_inline void drop_task(u32 v)
 		bpf_task_release(task);
 }
 
-/* Whether there is a VP for a further thread of p's user. To be called under the lock. */
+/* Whether there is a VP for another thread of p's user. To be called under the lock. */
 static __always_inline bool has_room(const struct task_struct *p)
 {
 	return domain->nr_threads < MAX_USER_THREADS || !p->real_cred->euid.val;
 }
 
 /*
- * Attaches a thread that comes below the root scheduler with the share of its weights, which `w` has then; without that
- * where its policy does not take the share. Returns the VP, or an error. To be called under the lock.
+ * Attaches a new thread below the root scheduler with the share of its weights, and stores the share in `w`; without
+ * the share if the policy does not accept it. Returns the VP, or an error. To be called under the lock.
  */
 static __noinline s64 attach_weighed(struct thread_weight *w)
 {
@@ -59,8 +59,8 @@ static __noinline s64 attach_weighed(struct thread_weight *w)
 }
 
 /*
- * Gives p a VP below the root scheduler, or below the one for `hls` itself; the VP's word, or 0: there is none. To be
- * called under the lock.
+ * Gives p a VP below the root scheduler, or below the scheduler for `hls` itself. Returns the VP's word; 0: no VP is
+ * free. To be called under the lock.
  */
 static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus, u64 cgroup)
 {
@@ -94,7 +94,7 @@ static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus, 
 	return vp_word(v, t->generation);
 }
 
-/* Whether this thread of the kernel does the work of interrupts that the hierarchy is to schedule. */
+/* Whether this kernel thread is an interrupt thread that the hierarchy is to schedule. */
 static __always_inline bool is_branded(const struct task_struct *p)
 {
 	u64 comm[2] = {};
@@ -112,7 +112,7 @@ static __always_inline bool is_branded(const struct task_struct *p)
 /* What hls_init_task() leaves for engine_init_task() in the place of the VP's word. */
 #define WAITS_FOR_GRANTS 1
 
-/* A thread comes that waits for grants: it is forked, or was there when the engine was attached. It gets a VP. */
+/* A new thread that waits for grants, forked or there when the engine was attached: it gets a VP. */
 SEC("struct_ops.s/engine_init_task")
 int engine_init_task(u64 *ctx)
 {
@@ -147,9 +147,10 @@ int engine_init_task(u64 *ctx)
 }
 
 /*
- * A thread comes. Kernel threads never wait for a grant, whether they are bound to a CPU yet or not: whoever waits for
- * a kernel thread's work waits with it, and the machine comes to a halt when the threads of RCU starve. Only those do
- * that work for devices, and that the hierarchy names. That is looked at here, since here there is stack for it.
+ * A thread comes. Kernel threads never wait for a grant, whether they are bound to a CPU yet or not: all that waits for
+ * a kernel thread's work would wait with it, and the machine comes to a halt when the threads of RCU starve. Only
+ * kernel threads that work for devices, and that the hierarchy names, wait for grants. This is checked here, where
+ * there is stack for it.
  */
 CURRENT_PROGRAM(init_task);
 SEC("struct_ops.s/hls_init_task")
@@ -163,7 +164,7 @@ int hls_init_task(u64 *ctx)
 	return 0;
 }
 
-/* A thread goes. It wants no CPU any more, unless it has left our class a moment ago. */
+/* A thread goes. It wants no CPU, unless it has left our class a moment ago. */
 SEC("struct_ops/engine_exit_task")
 int engine_exit_task(u64 *ctx)
 {
@@ -193,8 +194,8 @@ int engine_exit_task(u64 *ctx)
 }
 
 /*
- * A thread has moved to another cgroup, or a whole process, of which `p` is the first thread. A tracepoint, since
- * sched_ext reports moves only between cgroups that have the controller `cpu`.
+ * A thread has moved to another cgroup, or a whole process; `p` is the thread, or the first thread of the process. A
+ * tracepoint, since sched_ext reports moves only between cgroups that have the controller `cpu`.
  */
 SEC("tp_btf/cgroup_attach_task")
 int hls_moved(u64 *ctx)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Urgent threads are to get on in the kernel soon, whatever their schedulers give them: those that end (ends.h), and
- * those that hold in the kernel what others wait for (holders.h). Each CPU has a list of those that wait for it; they
- * get it for a moment at once, and again until that is over. Others lose 6 ms of a CPU to urgent threads in a row, and
- * a twentieth in the long run, as they do to starved ones.
+ * Urgent threads must make progress in the kernel soon, whatever their schedulers give them: threads that end (ends.h),
+ * and threads that hold a lock of the kernel for which others wait (holders.h). Each CPU has a list of the urgent
+ * threads that wait for it; such a thread gets the CPU for a moment at once, and again until it is no longer urgent.
+ * Other threads lose at most 6 ms of a CPU in a row to urgent threads, and in the long run a twentieth of it, as they
+ * do to starved ones.
  *
  * Needs the maps of rescue.h.
  */
@@ -12,7 +13,7 @@
 
 #include "rescue.h"
 
-/* Threads at most that a decision looks at for one that is urgent still. */
+/* The most threads that a decision looks at to find one that is still urgent. */
 #define URGENT_LOOKS 8
 
 static __always_inline bool is_urgent(const struct engine_thread __arena *t)
@@ -20,7 +21,7 @@ static __always_inline bool is_urgent(const struct engine_thread __arena *t)
 	return t->is_dying || t->is_holder;
 }
 
-/* Puts v into the CPU's list of urgent threads: before all others if it ends, else behind them. */
+/* Puts v into the CPU's list of urgent threads: before all others if its thread ends, else behind them. */
 static __always_inline void push_urgent(struct engine_cpu __arena *c, u32 v)
 {
 	struct engine_thread __arena *t = &domain->thread[v];
@@ -37,9 +38,9 @@ static __always_inline void push_urgent(struct engine_cpu __arena *c, u32 v)
 }
 
 /*
- * Has a CPU that the urgent thread of v may use give it a moment. Returns that CPU, as a mask, which is to decide; 0:
- * none, since the thread does not wait, or is listed already, or there is none; or a thread has that CPU for a moment,
- * after which it decides anyway. To be called under the lock.
+ * Makes a CPU that the urgent thread of v may use give the thread a moment. Returns that CPU, which is to decide, as a
+ * mask; 0: the thread does not wait, or is listed already, or no such CPU is online; or a thread has the CPU for a
+ * moment, after which the CPU decides anyway. To be called under the lock.
  */
 HLS_GLOBAL_FUNC u64 list_urgent(u32 v)
 {
@@ -65,13 +66,13 @@ static __always_inline u32 next_urgent(struct engine_cpu __arena *c)
 	return v;
 }
 
-/* Whether urgent threads wait for a CPU, and may have it by now: they may be ahead of their rate by a turn. */
+/* Whether urgent threads wait for the CPU and may have it now: RESCUE_LONGEST_TURN_NS ahead of their rate at most. */
 static __always_inline bool are_urgent_due(const struct engine_cpu __arena *c, u64 now)
 {
 	return c->urgent && now + RESCUE_LONGEST_TURN_NS >= c->urgent_paid_ns;
 }
 
-/* Gives an urgent thread that waits for this CPU a moment; whether there is one. From dispatch(), under the lock. */
+/* Gives an urgent thread that waits for this CPU a moment. Returns whether it did. From dispatch(), under the lock. */
 HLS_GLOBAL_FUNC bool insert_urgent(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
@@ -82,14 +83,14 @@ HLS_GLOBAL_FUNC bool insert_urgent(u32 cpu, u64 now)
 	for (u32 i = opaque(0); i < URGENT_LOOKS && c->urgent && can_loop; i++) {
 		u32 v = next_urgent(c);
 		const struct engine_thread __arena *t = &domain->thread[v];
-		/* It may have had a CPU meanwhile, and be out; the VP may be another thread's. */
+		/* It may have run meanwhile, and no longer be urgent; the VP may be another thread's. */
 		if (!is_urgent(t) || !t->queued_at_ns)
 			continue;
 		if ((t->cpus >> cpu) & 1) {
 			begin_moment(cpu, v, URGENT_MOMENT_NS, true, now);
 			return true;
 		}
-		/* It has another affinity by now: one of those CPUs is to decide, and is kicked as for the core. */
+		/* It has another affinity by now: one of its new CPUs is to decide, and is kicked as for the core. */
 		domain->hls.kick |= list_urgent(v);
 	}
 	if (c->urgent)

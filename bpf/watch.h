@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One timer watches over threads that wait: for those that starve (rescue.h), once a second, or more often while there
- * are some; and, as long as any thread stalls for a lock, for what holds it up (holders.h).
+ * One timer watches over waiting threads: it looks for threads that starve (rescue.h) once a second, or more often
+ * while there are some; and, while a thread stalls for a lock, for what holds it up (holders.h).
  *
  * Needs the map `arena`.
  */
@@ -10,7 +10,7 @@
 
 #include "urgent.h"
 
-/* To look at all threads takes one such part of a CPU at most, unless a look takes very long. */
+/* To look at all threads takes 1 / WATCH_PART of a CPU at most, unless a look takes very long. */
 #define WATCH_PART 50
 
 struct {
@@ -22,7 +22,7 @@ struct {
 
 /*
  * Looks at what holds up the thread of v, which has stalled for a lock. The owner is urgent if it waits for a CPU. So
- * is the thread itself, where it was woken to have the lock and waits for a CPU. Whether it stalls still.
+ * is the thread itself, if it was woken to get the lock and waits for a CPU. Returns whether it still stalls.
  */
 HLS_GLOBAL_FUNC bool look_at_stalled(u32 v, u64 now)
 {
@@ -44,8 +44,8 @@ HLS_GLOBAL_FUNC bool look_at_stalled(u32 v, u64 now)
 }
 
 /*
- * Looks at all threads that stall for a lock: those that do so from now on have a CPU's timer begin a watch. That is
- * told under the lock, so that no stall falls between the two.
+ * Looks at all threads that stall for a lock. A thread that stalls from now on makes a CPU's timer begin a watch:
+ * `is_watched` is cleared under the lock, so that no stall is missed between the two.
  */
 HLS_GLOBAL_FUNC u32 look_for_holders(void)
 {
@@ -77,7 +77,7 @@ static __always_inline u64 next_look_at(void)
 	return domain->is_watched && watch_from_ns < rescue_at_ns ? watch_from_ns : rescue_at_ns;
 }
 
-/* Looks at what it is time for. */
+/* Makes the looks that are due. */
 HLS_GLOBAL_FUNC u32 look_around(u64 now)
 {
 	if (now >= domain->rescue_at_ns) {
@@ -90,7 +90,7 @@ HLS_GLOBAL_FUNC u32 look_around(u64 now)
 	return 0;
 }
 
-/* Has the watcher look at this time, or without timers a pulse. */
+/* Makes the watcher look at this time, or, without timers, a pulse. */
 static __always_inline void look_again(struct cpu_timer *t, u64 at)
 {
 	u64 now = scx_bpf_now();
@@ -113,7 +113,7 @@ static int on_watch(void *map, u32 *key, struct cpu_timer *t)
 	return 0;
 }
 
-/* Without timers, each pulse calls this. If it is time, the one CPU whose exchange succeeds looks. */
+/* Without timers, each pulse calls this. If it is time, the one CPU that succeeds in the exchange looks. */
 static __always_inline void look_on_pulse(u64 now)
 {
 	u64 at = domain->look_at_ns;
@@ -125,14 +125,14 @@ static __always_inline void look_on_pulse(u64 now)
 		domain->look_at_ns = at;
 }
 
-/* Threads stall for a lock, and nobody watches: the watcher is to, as soon as it may. By a timer, without the lock. */
+/* Threads stall for a lock, and no watch is on: starts one, as soon as allowed. From a timer, without the lock. */
 HLS_GLOBAL_FUNC u32 begin_watch(void)
 {
 	u32 only = 0;
 	struct cpu_timer *t = bpf_map_lookup_elem(&watcher, &only);
 	if (may_not_send() || !t)
 		return 0;
-	/* In this order: a thread that stalls after a look has begun meanwhile wants a watch of its own. */
+	/* In this order: a thread that stalls after a look has begun meanwhile needs a watch of its own. */
 	domain->wants_watch = false;
 	domain->is_watched = true;
 	look_again(t, next_look_at());
@@ -140,8 +140,8 @@ HLS_GLOBAL_FUNC u32 begin_watch(void)
 }
 
 /*
- * Gives a thread that goes before the granted one this CPU for a moment; whether there is one. If another thread has it
- * for a moment, that is over. From dispatch(), under the lock.
+ * Gives a thread that goes before the granted one this CPU for a moment. Returns whether it did. If another thread has
+ * the CPU for a moment, that moment ends. From dispatch(), under the lock.
  */
 HLS_GLOBAL_FUNC bool insert_first(u32 cpu, u64 now)
 {

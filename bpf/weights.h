@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Weights: the nice value of a thread and the cpu.weight of its cgroups are the share, below the root scheduler, of a
- * thread that nobody placed. The kernel tells of each cgroup with the controller `cpu`, of each weight and of each
+ * Weights: the nice value of a thread and the cpu.weight of its cgroups make the share, below the root scheduler, of a
+ * thread that was not placed explicitly. The kernel reports each cgroup with the controller `cpu`, each weight and each
  * move. A fork counts at once. A new nice value concerns one thread, a move all threads of a process, and a cgroup's
- * weight may concern all threads of the machine: those user space weighs anew, as far as there is time for it
- * (weigh_anew). A kernel without CONFIG_EXT_GROUP_SCHED tells of no cgroups. Needs the maps of news.h.
+ * weight may concern all threads of the machine: user space has these weighed anew as it finds time (weigh_anew). A
+ * kernel without CONFIG_EXT_GROUP_SCHED reports no cgroups. Needs the maps of news.h.
  */
 #ifndef HLS_BPF_WEIGHTS_H
 #define HLS_BPF_WEIGHTS_H
@@ -16,16 +16,16 @@
 /* A cgroup that has the controller. */
 struct cgroup_weight {
 	u64 parent;   /* the number of the cgroup above */
-	u32 weight;   /* its cpu.weight, as far as it counts */
-	u32 is_users; /* whether its weight is for a user to set, in a cgroup that root has left to the user */
+	u32 weight;   /* the part of its cpu.weight that counts (counted_weight) */
+	u32 is_users; /* whether a user may set its weight: it lies in a cgroup that root has left to the user */
 };
 
 /*
- * The cgroups that have the controller, by the kernel's number of each. Where there are more of them, threads below
- * those that have no room here have the shares of their nice values.
+ * The cgroups that have the controller, by the kernel's number. If there are more than MAX_CGROUPS, threads below those
+ * without room here have the shares of their nice values.
  */
 #define MAX_CGROUPS 65536
-/* So many cgroups of a thread count, from the innermost on: the walk over them is made under the lock. */
+/* The most cgroups of a thread that count, from the innermost on: the walk over them is made under the lock. */
 #define MAX_CGROUP_DEPTH 16
 
 struct {
@@ -36,7 +36,7 @@ struct {
 	__type(value, struct cgroup_weight);
 } cgroup_weights SEC(".maps");
 
-/* What makes the share of a thread that nobody placed. */
+/* What makes the share of a thread that was not placed explicitly. */
 struct thread_weight {
 	u64 cgroup; /* the innermost of its cgroups that have the controller; 0: the kernel does not say */
 	u32 weight; /* by its nice value: 1024 for nice 0 */
@@ -66,26 +66,26 @@ static __always_inline u64 cgroup_number(const struct cgroup *cgroup)
 	return cgroup ? cgroup->kn->id : 0;
 }
 
-/* Whether what lies in this cgroup is a user's, to whom root has left it. */
+/* Whether root has left this cgroup to a user. */
 static __always_inline bool is_left_to_user(const struct cgroup *cgroup)
 {
 	const struct kernfs_iattrs *attributes = cgroup->kn->iattr;
 	return attributes && attributes->ia_uid.val;
 }
 
-/* How much of a weight counts: users may have their threads wait for others, and not go before them. */
+/* The part of a weight that counts: a user may lower the weight of cgroups, but not raise it above the default. */
 static __always_inline u32 counted_weight(u32 weight, bool is_users)
 {
 	return is_users && weight > CGROUP_WEIGHT ? CGROUP_WEIGHT : weight;
 }
 
-/* The number of the innermost cgroup of a thread that comes that has the controller; 0: the kernel does not say. */
+/* The number of the innermost cgroup with the controller of a new thread; 0: the kernel does not say. */
 static __always_inline u64 cgroup_of(const struct scx_init_task_args *args)
 {
 	return HAS_FIELD(args->cgroup) ? cgroup_number(args->cgroup) : 0;
 }
 
-/* The share of a thread in this cgroup that would else have `share`, both with SHARE_BITS. */
+/* The share of a thread in this cgroup, which would have `share` outside of it; both with SHARE_BITS. */
 HLS_GLOBAL_FUNC u64 share_in_cgroups(u64 share, u64 cgroup)
 {
 	for (u32 i = opaque(0); i < MAX_CGROUP_DEPTH && cgroup && can_loop; i++) {
@@ -106,14 +106,14 @@ static __always_inline u32 share_number(void)
 }
 
 /*
- * The share that follows from the weights of a thread. Returns how many changes of the weights of cgroups it takes into
- * account.
+ * Computes the share that follows from the weights of a thread. Returns the value of `weights_changed` that it takes
+ * into account.
  */
 static __noinline u32 find_share(struct thread_weight *w)
 {
 	if (!w)
 		return 0;
-	/* The exchange changes nothing: with it, the weights of cgroups are not read before it. */
+	/* The exchange changes nothing; it orders the reads of cgroups' weights behind itself. */
 	u32 seen = __sync_val_compare_and_swap(&domain->weights_changed, 0, 0);
 	u64 share = share_of_weight(domain->params.value[share_number()], w->weight);
 	w->share = rounded_share(share_in_cgroups(share, w->cgroup));
@@ -121,8 +121,8 @@ static __noinline u32 find_share(struct thread_weight *w)
 }
 
 /*
- * Gives the thread of v the share that follows from its weights; unless somebody has given it another one, or has
- * placed it below another scheduler. To be called under the lock.
+ * Gives the thread of v the share that follows from its weights, unless it was given another share, or was placed below
+ * another scheduler. To be called under the lock.
  */
 static __always_inline void weigh(u32 v, struct thread_weight *w)
 {
@@ -136,7 +136,7 @@ static __always_inline void weigh(u32 v, struct thread_weight *w)
 		hls_set_param(&domain->hls, v, number, w->share, now_ns());
 }
 
-/* A thread that comes back to the root scheduler without a share of its own gets that of its weights. */
+/* A thread that comes back to the root scheduler without a share of its own gets the share of its weights. */
 static __always_inline void weigh_move(call_t *call)
 {
 	u32 number = share_number(), v = call->a;
@@ -164,7 +164,7 @@ int hls_set_weight(u64 *ctx)
 	return 0;
 }
 
-/* User space has the thread weighed anew: it has another nice value or cgroup, or some cgroup has another weight. */
+/* User space asks to weigh the thread anew: it has another nice value or cgroup, or some cgroup has another weight. */
 static __always_inline void weigh_anew(u32 v, u32 generation)
 {
 	struct thread_weight *w = bpf_map_lookup_elem(&thread_weights, &v);
@@ -200,7 +200,7 @@ int hls_cgroup_init(u64 *ctx)
 	return 0;
 }
 
-/* A cgroup has the controller no more. Its threads have moved. */
+/* A cgroup no longer has the controller. Its threads have moved. */
 SEC("struct_ops/hls_cgroup_exit")
 int hls_cgroup_exit(u64 *ctx)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * For policies that give a VP so much CPU time in every period: what the VP has left, and what it owes.
+ * For policies that give a VP a budget of CPU time in every period: what the VP has left, and what it owes.
  *
- * A timer goes off late, by some microseconds or by a tick, and the VP has more than its budget meanwhile: it overruns.
- * The overrun is a debt, and the next budgets of the same VP pay it: each period begins with the budget less the debt,
- * and a debt that no budget covers passes on to the next period. Only budgets pay; time does not. A VP that sleeps
- * keeps its debt, since otherwise it would overrun, sleep for a moment, and overrun again.
+ * A timer goes off late, by some microseconds or by a tick, and meanwhile the VP gets more than its budget: it
+ * overruns. The overrun is a debt, and the next budgets of the same VP pay it: each period begins with the budget less
+ * the debt, and a debt that no budget covers passes on to the next period. Only budgets pay; time does not. A VP that
+ * sleeps keeps its debt, since otherwise it would overrun, sleep for a moment, and overrun again.
  *
  *                                        timer late
  *      left  budget |\                       |
@@ -13,16 +13,16 @@
  *                 0 +--\---------|-----------------------|-\----------> time
  *                       \________|   (the debt)
  *
- * So in any number of periods that follow each other a VP has at most so many budgets and one overrun, which is what
- * its siblings may wait for longer than without it; and because budgets pay it, that wait does not grow. While a debt
- * lasts the VP has less than its promise, by what it had too much before.
+ * So in n consecutive periods a VP has at most n budgets and one overrun. Its siblings may wait longer by that overrun;
+ * and because budgets pay for it, the wait does not grow. While a debt lasts, the VP gets less than its promise, by
+ * what it had too much before.
  *
- * A period that ends while the VP runs, and whose timer is late, ends all the same: what the VP had until then is
- * charged to that period, what is left of the budget lapses, and the rest is charged to the periods that follow.
+ * A period that ends while the VP runs ends on time even if its timer is late: what the VP had until then is charged to
+ * that period, what is left of the budget lapses, and the rest is charged to the periods that follow.
  *
- * Time that others had of the CPU (hls_steal) is not CPU time of the VP, and is never charged. A debt is
- * HLS_MOST_DEBT_NS at most: that is a tick of the slowest clock of Linux, and no timer is later. If a VP seems to have
- * overrun by more, the machine stood still and did not say so; the VP shall not pay for that hour with its days.
+ * Stolen time (hls_steal) is not CPU time of the VP, and is never charged. A debt is HLS_MOST_DEBT_NS at most: that is
+ * a tick of the slowest clock of Linux, and no timer is later. If a VP seems to have overrun by more, the machine stood
+ * still and did not report it; the VP must not pay for that for a long time.
  */
 #ifndef HLS_BUDGET_H
 #define HLS_BUDGET_H
@@ -45,7 +45,7 @@ static __always_inline void budget_begin(hls_t *h, u32 v, budget_t *budget, u64 
 	hls_emit(h, v, HLS_REC_REPLENISH, budget->left_ns > 0 ? budget->left_ns : 0, end_at);
 }
 
-/* If the period is over, begins the period of now. Those between, which a late timer missed, pay debts only. */
+/* If the period is over, begins the current one. The periods between, which a late timer missed, pay debts only. */
 static __always_inline void budget_renew_if_over(hls_t *h, u32 v, budget_t *budget, u64 amount_ns, u64 period_ns)
 {
 	if (h->now_ns < budget->end_at)
@@ -66,7 +66,7 @@ static __always_inline void budget_use(budget_t *budget, u64 used_ns)
 		budget->left_ns = -(s64)HLS_MOST_DEBT_NS;
 }
 
-/* The VP had a CPU for used_ns up to now. If its period is over, what it had since the end counts for what follows. */
+/* The VP had a CPU for used_ns up to now. If its period is over, what it had since then counts for later periods. */
 static __always_inline void budget_charge(hls_t *h, u32 v, budget_t *budget, u64 amount_ns, u64 period_ns,
 					  u64 used_ns)
 {

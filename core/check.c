@@ -14,7 +14,7 @@ static u32 broken(hls_t *h, u32 code, u32 s, u32 v, u32 cpu)
 	return code;
 }
 
-/* Whether v is pinned exactly when it cannot use every CPU. A READY VP stays pinned when it can use all again. */
+/* Whether v is pinned exactly when it cannot use every CPU. A READY VP stays pinned when it can use all CPUs again. */
 static bool is_pinned_rightly(hls_t *h, u32 v)
 {
 	const vp_t *vp = &h->vp[v];
@@ -26,7 +26,7 @@ static bool is_pinned_rightly(hls_t *h, u32 v)
 	return pinned == (vp->usable != HLS_NEVER) || (pinned && vp->state == HLS_READY);
 }
 
-/* The search trees in which v may lie. What loaded policies do with theirs is no matter of the core. */
+/* Checks the search trees in which v may lie. The trees of loaded policies do not concern the core. */
 HLS_GLOBAL_FUNC u32 check_trees(hls_t *h __arg_arena, u32 v)
 {
 	const vp_t *vp = &h->vp[v];
@@ -83,8 +83,8 @@ HLS_GLOBAL_FUNC u32 check_path(hls_t *h __arg_arena, u32 cpu)
 }
 
 /*
- * Whether v is READY for a CPU that it could use now. A VP held by a join whose child runs by another VP is not: the
- * join would decline the CPU.
+ * Whether v is READY for a CPU that it could use now. A VP held by a join is not, if the join's child runs by another
+ * VP: the join would decline the CPU.
  */
 static bool in_need(hls_t *h, u32 v)
 {

@@ -22,7 +22,7 @@
 	I(14, PINNED, "a VP is pinned when it cannot use every CPU")                                            \
 	I(15, WANTING, "the children that want a CPU are found where a child for a free CPU is looked for")     \
 	I(16, SUSPENDED, "a suspended VP is a thread's, and waits")
-/* 11 was about records that were lost. */
+/* 11 was about lost records. */
 
 #define HLS_INVARIANT_NUMBER(number, name, doc) HLS_BROKEN_##name = number,
 enum hls_invariant { HLS_INVARIANTS(HLS_INVARIANT_NUMBER) };

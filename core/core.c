@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The whole core as one translation unit, so that the compiler resolves and inlines the hooks of policies: natively
- * for the simulator, with --target=bpf for the kernel. Whoever compiles it includes the files of policies/ before it.
+ * The whole core as one translation unit, so that the compiler resolves and inlines the hooks of policies: natively for
+ * the simulator, with --target=bpf for the kernel. The build includes the files of policies/ before it.
  */
 #include "hls.h"
 #include "notify.c"

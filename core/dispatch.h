@@ -13,8 +13,8 @@
 #include "../policies/registry.h"
 
 /*
- * Where a policy lacks a required hook, a call of a function that does not exist: the compiler complains of each such
- * call that it has not dropped.
+ * If a policy lacks a required hook: a call of a function that does not exist. The compiler reports each such call that
+ * it has not dropped.
  */
 #define OPTIONAL(fn, hook)
 #define SMALL(fn, hook)
@@ -27,9 +27,9 @@
 
 /*
  * Hooks of the standard policies are inlined into standard_HOOK(), those of loaded ones into loaded_HOOK(). Hooks of
- * the literature are functions of their own: so a chain of calls needs as much of the BPF stack as one of them does,
- * however many there are. Small ones are inlined all the same, and long ones into literature_HOOK(): a BPF program has
- * 256 functions at most.
+ * the literature are functions of their own: so a chain of calls needs as much of the BPF stack as the largest of these
+ * hooks, however many there are. Small ones are inlined all the same, and long ones into literature_HOOK(): a BPF
+ * program has 256 functions at most.
  */
 #define INLINES_OPTIONAL 0
 #define INLINES_REQUIRED 0
@@ -117,7 +117,9 @@
 #define LITERATURE_SMALL static __always_inline
 #define LITERATURE_LONG HLS_RARE_FUNC
 
-/* A function of a hook that has the scheduler's policy act, one of the `cases`; `value` where it lacks the hook. */
+/*
+ * A function that calls a hook of the scheduler's policy, by one of the `cases`; `value` if the policy lacks the hook.
+ */
 #define BY_POLICY(linkage, type, name, parameters, cases, value) \
 	linkage type name parameters                             \
 	{                                                        \
@@ -208,15 +210,16 @@ HLS_HOOKS(EVENT, QUESTION)
 
 /*
  * policy_HOOK_inline(): for the loops of a decision, which call these hooks at every level. The hooks of policies with
- * `inline_hooks` become part of the caller, and those of standard ones throttle no VP; of a policy of the literature,
- * which is asked for last, the hooks that are no SMALL ones are called. The other policies are called by policy_HOOK().
+ * `inline_hooks` become part of the caller, and the hooks of standard ones among them throttle no VP. Policies of the
+ * literature are tested last; their hooks that are not SMALL are called. The other policies are called by
+ * policy_HOOK().
  */
 #define IS_POLICY(number) (in_register(&h->scheduler[s])->policy == number)
 #define HAS_INLINE_HOOKS(number, fn) \
 	(fn##_policy.inline_hooks && \
 	 (number < HLS_FIRST_OPTIONAL ? IS_POLICY(number) : unlikely(IS_POLICY(number))))
 
-/* Returns whether v may get a CPU; no: it is throttled. */
+/* Returns whether v may get a CPU; false: v is throttled. */
 static __always_inline bool policy_request_inline(hls_t *h, u32 s, u32 v)
 {
 #define REQUEST(number, fn, ...)              \
@@ -236,7 +239,7 @@ static __always_inline bool policy_request_inline(hls_t *h, u32 s, u32 v)
 	return policy_request(h, s, v);
 }
 
-/* `small_ones`: small hooks of the literature become part of the caller, too, whose frame has room for them. */
+/* `small_ones`: small hooks of the literature also become part of the caller, if its frame has room for them. */
 static __always_inline void policy_release_inline(hls_t *h, u32 s, u32 v, u64 used_ns, bool small_ones)
 {
 #define RELEASE(number, fn, ...)                               \

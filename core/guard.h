@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The guard between the core and a loaded policy, whose author means well and makes mistakes. Around each of its hooks
- * the guard bounds the steps, restores the time, and checks the answer. A scheduler whose policy violates the contract
- * is faulty: none of its hooks is called any more, and the next hls_timers(), which is due at once, gives it the
- * fallback (replace.c). The guard does not stop a policy that is built to do harm: the verifier keeps that out of the
- * kernel's memory, and nothing keeps it out of the domain's.
+ * The guard between the core and a loaded policy, with an author who means well but makes mistakes. Around each of its
+ * hooks the guard bounds the steps, restores the time, and checks the answer. A scheduler is faulty if its policy
+ * violates the contract: none of its hooks is called again, and the next hls_timers(), which is due at once, gives it
+ * the fallback (replace.c). The guard does not stop a policy that is built to do harm: the verifier keeps that out of
+ * the kernel's memory, and nothing keeps it out of the domain's.
  *
- * checked_FUNCTION() here and in guard_queues.h is what FUNCTION() is in the files of loaded policies (HLS_GUARD).
+ * In the files of loaded policies, FUNCTION() stands for checked_FUNCTION(), which is here or in guard_queues.h
+ * (HLS_GUARD).
  */
 #ifndef HLS_GUARD_H
 #define HLS_GUARD_H
@@ -29,22 +30,22 @@
 enum hls_violation { HLS_NO_VIOLATION, HLS_VIOLATIONS(HLS_VIOLATION_NUMBER) };
 
 /*
- * How often a loaded policy's loops may go round in one call of a hook, all together; and in a check of its invariants,
- * which is made in tests, of as many children as there may be.
+ * The most rounds that the loops of a loaded policy may make in one call of a hook, all together; and in a check of its
+ * invariants, which is made in tests, and may be about the greatest possible number of children.
  */
 #define HLS_HOOK_STEPS 4096
 #define HLS_CHECK_STEPS (4 * HLS_MAX_VPS)
 
 /*
- * A loaded policy has itself called by timers and by slices. It may do so HLS_BURST times in a row, and as often as it
- * takes to name each of its children, a batch at a call; but for long only once in a pace: at least HLS_LEAST_PACE, and
- * what the platform sets for a slow machine (hls_set_pace()).
+ * A loaded policy has itself called by timers and by slices. It may do so HLS_BURST times in a row, plus the calls that
+ * it takes to name each of its children, a batch at a call; in the long run, only once in a pace: HLS_LEAST_PACE, or
+ * more if the platform says so, for a slow machine (hls_set_pace()).
  */
 #define HLS_LEAST_PACE HLS_US(10)
 #define HLS_MOST_PACE HLS_MS(1)
 #define HLS_BURST 100
 
-/* Takes a step of those that the running hook has left; false: there is none. It is can_loop in loaded policies. */
+/* Takes one of the steps that the running hook has left; false: none is left. This is can_loop in loaded policies. */
 static __always_inline bool hls_may_step(hls_t *h)
 {
 	if (!h->steps)
@@ -55,7 +56,7 @@ static __always_inline bool hls_may_step(hls_t *h)
 #define checked_port_can_loop() hls_may_step(h)
 
 /*
- * Whether a scheduler waits for the fallback. One that has it keeps the violation, for whoever asks why, and is not
+ * Whether a scheduler waits for the fallback. One that already has it keeps the violation, as the reason, and is not
  * faulty: its policy is a built-in one.
  */
 static __always_inline bool hls_is_faulty(const scheduler_t *sched)
@@ -109,10 +110,10 @@ static __always_inline u64 hls_pace_ns(const hls_t *h)
 }
 
 /*
- * Charges s, whose policy is a loaded one, for a call that the policy causes: at `asked_at` it asked to be called
- * asked_ns later. The call costs a pace. The time that the policy asked to wait pays for it, and so does the time
- * between its last call and `asked_at`. The time by which the call is late pays nothing: on a slow machine, calls that
- * take all of it would pay for themselves. Returns what s owes now of owed_ns and this call.
+ * Charges s, which has a loaded policy, for a call that the policy causes: at `asked_at` it asked to be called asked_ns
+ * later. The call costs a pace. The time that the policy asked to wait pays for it, and so does the time between its
+ * last call and `asked_at`. The time by which the call is late pays nothing: otherwise calls that use up a slow machine
+ * would pay for themselves. Returns what s owes now: for owed_ns and this call.
  */
 static __always_inline u64 hls_charge_call(hls_t *h, u32 s, u64 owed_ns, u64 asked_at, u64 asked_ns)
 {
@@ -151,8 +152,9 @@ static __always_inline void hls_charge_timer(hls_t *h, u32 s, u64 at_ns)
 }
 
 /*
- * Takes a pace off what s owes for its timer: a thread's message may set it, and that call is not caused by the policy;
- * and at the end of a slice, which has its own account, a policy may have more to do than one hook does.
+ * Takes a pace off what s owes for its timer: at a thread's message, which may set the timer, since the policy does not
+ * cause that call; and at the end of a slice, which has its own account, since a policy may then have more work than
+ * one hook does.
  */
 static __always_inline void hls_credit_timer(hls_t *h, u32 s)
 {
@@ -172,8 +174,8 @@ static __always_inline bool hls_is_grantable(const hls_t *h, u32 s, u32 v, u32 c
 }
 
 /*
- * hls_checked_answer_of_HOOK(): the answer of a hook of s about a VP or a CPU, or, where the contract does not allow
- * that answer, another one, and s is faulty.
+ * hls_checked_answer_of_HOOK(): the answer of a hook of s about a VP or a CPU. If the contract does not allow the
+ * answer: another one, and s is faulty (but for register_vp).
  */
 static __always_inline u32 hls_checked_answer_of_grant(hls_t *h, u32 s, u32 cpu, u32 v)
 {
@@ -226,8 +228,8 @@ static __always_inline s64 hls_checked_answer_of_message(hls_t *h, u32 s, u32 v,
 }
 
 /*
- * The child v leaves its scheduler, whose policy has left v in the search tree of a queue. No other scheduler is to
- * find it there.
+ * The child v leaves its scheduler, but the policy has left v in the search tree of a queue: no other scheduler may
+ * find v there.
  */
 static __always_inline void hls_take_back(hls_t *h, u32 v)
 {
@@ -273,7 +275,7 @@ static __always_inline void checked_hls_recheck(hls_t *h, u32 v)
 		hls_report_wrong_target(h);
 }
 
-/* A time whose highest bit is set is in the past: as a key of the heap it would stay before all others. */
+/* A time with the highest bit set counts as past: as a key of the heap it would stay before all others. */
 static __always_inline void checked_hls_set_timer(hls_t *h, u32 s, u64 at_ns)
 {
 	if (unlikely(s != h->hook_scheduler)) {

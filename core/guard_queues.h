@@ -2,10 +2,10 @@
 /*
  * The queues of loaded policies: the functions of list.h, heap.h, queue.h and levels.h with a check before them.
  *
- * A VP has one node, whatever queue it is in. A policy that leaves a VP in its queue after unregister_vp still has the
- * VP's index there, while another scheduler has put the VP into a queue of its own: a change of the first queue would
- * tear the second. So each function first looks at the nodes to which it would write. Unless all are those of children
- * of the scheduler whose hook runs, the scheduler is faulty and the function does nothing.
+ * A VP has only one node for all queues. A policy that leaves a VP in its queue after unregister_vp still has the VP's
+ * index there, while another scheduler has put the VP into a queue of its own: a change of the first queue would tear
+ * the second. So each function first looks at the nodes to which it would write. Unless all of these nodes belong to
+ * children of the scheduler of the running hook, that scheduler is faulty and the function does nothing.
  */
 #ifndef HLS_GUARD_QUEUES_H
 #define HLS_GUARD_QUEUES_H
@@ -13,7 +13,7 @@
 #include "guard.h"
 #include "levels.h"
 
-/* The domain. Policies pass the array of nodes, which is always that of the VPs, h->node. */
+/* The domain. Policies pass the array of nodes, which is always h->node, the array of the VPs. */
 static __always_inline hls_t *hls_of_nodes(node_t *nodes)
 {
 	return (hls_t *)((char __arena *)nodes - __builtin_offsetof(struct hls, node));
@@ -71,7 +71,7 @@ static __always_inline bool hls_may_join(hls_t *h, u32 i)
 	return !i;
 }
 
-/* The same of all nodes that change when node i leaves its heap: its children's spines, and the nodes above it. */
+/* The same for all nodes that change when node i leaves its heap: its children's spines, and the nodes above it. */
 static __always_inline bool hls_may_leave(hls_t *h, u32 i)
 {
 	if (!hls_may_write(h, i) || !hls_may_join(h, h->node[i].left) || !hls_may_join(h, h->node[i].right))
@@ -180,7 +180,7 @@ static __always_inline void checked_fifo_remove(hls_t *h, fifo_t *fifo, u32 v)
 		checked_list_remove(h->node, &fifo->list, v);
 }
 
-/* Behind the queue of the last level lie words of something else. */
+/* Whether this is a level: behind the queue of the last level lie other words. */
 static __always_inline bool hls_is_level(hls_t *h, u64 level)
 {
 	if (likely(level < HLS_LEVELS))
@@ -226,7 +226,7 @@ static __always_inline u32 checked_levels_take(hls_t *h, levels_t *levels, u32 c
 	return hls_may_write(h, h->node[v].next) ? levels_take_from_list(h, levels) : 0;
 }
 
-/* The walks of policy.h, whose steps count as those of the policy's own loops. */
+/* The walks of policy.h; their steps count like steps of the policy's own loops. */
 static __always_inline u32 checked_hls_first_usable(hls_t *h, const list_t *list, u32 cpu)
 {
 	u32 v = list->head;
@@ -260,7 +260,7 @@ static __always_inline u64 __arena *checked_hls_vp_words(hls_t *h, u32 v)
 	return vp->word;
 }
 
-/* From here on each name stands for both: in the file of a loaded policy it is the function that checks. */
+/* From here on each name stands for both functions: in the file of a loaded policy it is the checking one. */
 #define hls_throttle HLS_GUARD(hls_throttle)
 #define hls_tell_parents HLS_GUARD(hls_tell_parents)
 #define hls_told HLS_GUARD(hls_told)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A leftist heap whose nodes lie in an array and are named by index; 0 is the empty heap. A heap is its root's index.
+ * A leftist heap. Its nodes lie in an array and are named by index; 0 is the empty heap. A heap is its root's index.
  *
- * Insertion and removal of any member take at most about 2 log2(n) steps in the worst case, which a pairing heap
- * does not promise and an array heap does only with memory of its own. Among equal keys the one inserted first
- * comes first. Keys are compared as points on a circle, so that they may wrap.
+ * Insertion and removal of any member take at most about 2 log2(n) steps in the worst case; a pairing heap does not
+ * promise that, and an array heap needs memory of its own. Of equal keys, the one inserted first comes first. Keys are
+ * compared as points on a circle, so that they may wrap.
  *
  * Invariants: a node's key is not above its children's; dist is the length of the path to the right, and the left
  * child's dist is not below the right one's.
@@ -15,8 +15,8 @@
 #include "hls.h"
 
 /*
- * No path along right children is longer, nor two such paths together: log2 of the greatest number of members, with
- * room.
+ * The greatest length of a path along right children, and of two such paths together: log2 of the greatest number of
+ * members, with room.
  */
 #define HLS_HEAP_SPINE (2 * 18)
 

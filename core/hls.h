@@ -9,7 +9,7 @@
  * things by index into the arrays of one `struct hls`, where index 0 means none, so that zeroed memory is a valid,
  * empty machine.
  *
- * THE RULES for whoever calls the core
+ * THE RULES for callers of the core
  *
  *  1. One caller at a time. A `struct hls` is one root domain: CPUs that share schedulers. One lock guards it, which
  *     the platform holds around every entry point; the core takes no lock itself.
@@ -18,7 +18,7 @@
  *     is left in it. Only hls_schedule() changes what a CPU runs, so that a migration is one step: a thread is off
  *     its old CPU before another CPU may run it.
  *  4. The platform may say at any time that a CPU goes offline or comes back (hls_offline, hls_online). A CPU that is
- *     offline is granted to nobody: the VPs that had it are READY, and look for another CPU. Affinities stay what they
+ *     offline is granted to no VP: the VPs that had it are READY, and look for another CPU. Affinities stay what they
  *     were; a thread that may use no other CPU waits until the platform changes its affinity, or the CPU is back.
  *  5. The platform calls hls_expire() when a CPU's hls_expires_at() is reached, and hls_timers() when hls_timer_at()
  *     is. It may call late (by a tick), never early.
@@ -43,7 +43,7 @@
 #include "port/native.h"
 #endif
 
-/* Limits. Whoever needs more changes the number here and nowhere else. */
+/* Limits. To raise one, change the number here and nowhere else. */
 #define HLS_MAX_CPUS 64            /* CPUs of a root domain: the width of a mask of CPUs */
 #define HLS_MAX_DEPTH 32           /* levels of schedulers */
 #define HLS_MAX_SCHEDULERS 4096    /* schedulers, entry 0 unused */
@@ -64,8 +64,8 @@
 #define HLS_FIRST_OPTIONAL 8 /* built-in policies from here on may be left out of an engine */
 
 /*
- * The function itself. While registry.h has loaded policies compiled it makes it checked_FUNCTION, which looks at what
- * the policy asks for first (guard.h, guard_queues.h).
+ * The function itself. While registry.h compiles loaded policies, it is checked_FUNCTION, which first checks what the
+ * policy asks for (guard.h, guard_queues.h).
  */
 #define HLS_GUARD(function) function
 
@@ -82,8 +82,8 @@ enum {
 	HLS_WATCHED = 8,   /* its changes of state are recorded */
 	HLS_YIELDED = 16,  /* the thread has just let others of its scheduler go first */
 	/*
-	 * It cannot use every CPU: a thread's affinity lacks some, a scheduler has refused some. While it is READY it
-	 * lies in search trees, where those that can use a CPU are found, and this flag stays as it is.
+	 * It cannot use every CPU: a thread's affinity lacks some, or a scheduler has refused some. While it is READY
+	 * it lies in search trees, which find the VPs that can use a CPU, and this flag does not change.
 	 */
 	HLS_PINNED = 32,
 	HLS_SEEKING = 64,  /* in a list: hls.seeking, or the claims of a CPU */
@@ -94,10 +94,10 @@ enum {
 enum hls_suspension {
 	HLS_NOT_SUSPENDED,
 	HLS_SUSPENDED,      /* and its thread wants no CPU */
-	HLS_SUSPENDED_WISH, /* and its thread wants a CPU, of which its scheduler knows nothing */
+	HLS_SUSPENDED_WISH, /* and its thread wants a CPU; its scheduler does not know that */
 };
 
-/* What a record says of its VP, or of its CPU where `vp` is 0. The numbers are part of the tape format. */
+/* What a record says about its VP, or about its CPU if `vp` is 0. The numbers are part of the tape format. */
 enum hls_record_kind {
 	HLS_REC_REQUEST = 1,
 	HLS_REC_GRANT,
@@ -105,7 +105,7 @@ enum hls_record_kind {
 	HLS_REC_RELEASE,
 	HLS_REC_THROTTLE,
 	HLS_REC_REPLENISH, /* a: new budget in ns, b: absolute deadline in ns */
-	HLS_REC_STOLEN,    /* written by the platform, if at all: others had the CPU for a ns; vp: 0 */
+	HLS_REC_STOLEN,    /* written by the platform, if at all: a: stolen time in ns; vp: 0 */
 	HLS_REC_OFFLINE,   /* the CPU is offline; vp: 0 */
 	HLS_REC_ONLINE,    /* the CPU is back; vp: 0 */
 	/*
@@ -113,23 +113,23 @@ enum hls_record_kind {
 	 * hls_hook, and from bit 32 on the VP or CPU that the hook was called about; vp, cpu: 0
 	 */
 	HLS_REC_FALLBACK,
-	HLS_REC_HOLD, /* its scheduler's process lets it wait, though it is READY; a: 1 for that process's agent */
+	HLS_REC_HOLD, /* READY, but the process of its scheduler makes it wait; a: 1 for that process's agent */
 };
 
 /*
- * What a scheduler may tell the schedulers above it of itself, which follows from what its children want at present. 0
- * means that it tells nothing.
+ * What a scheduler may tell the schedulers above it about itself; it follows from what its children want now. 0: it
+ * tells nothing.
  */
 enum hls_told {
 	HLS_TOLD_DEADLINE, /* the earliest deadline below it, as a time */
-	HLS_TOLD_WARP,     /* by how much of virtual time it is to be treated as if it were behind */
+	HLS_TOLD_WARP,     /* CPU time by which to treat it as if it were behind, plus 1 ns */
 	HLS_NR_TOLD,
 };
 
 /* Bits of hls_scheduler.in_pending. */
 enum {
 	HLS_PENDING = 1,  /* it is in the list hls.pending */
-	HLS_HAS_TOLD = 2, /* what it has told has changed since the schedulers above it heard of it */
+	HLS_HAS_TOLD = 2, /* it has told something new since the schedulers above it last heard */
 };
 
 /* Why a call was refused; entry points return these negated. */
@@ -144,7 +144,7 @@ enum hls_error {
 	HLS_E_UNKNOWN,   /* the policy does not know this message */
 };
 
-/* A record of what happened; records are in the order of what they tell. */
+/* A record of what happened; records are in the order of the events. */
 struct hls_record {
 	u64 at_ns;
 	u64 a, b;
@@ -169,7 +169,7 @@ struct hls_tree_node {
 	u64 key;
 	u64 seq;
 	u64 cpus;  /* that it can use */
-	u64 below; /* that it or a member below it can use */
+	u64 below; /* that this VP or a member below it can use */
 	u32 child[2], up;
 	u32 height; /* 0: it is in no tree */
 };
@@ -183,7 +183,7 @@ struct hls_vp {
 	u32 sib_next;
 	u32 seeking_next;
 	u32 nr_grants;
-	u32 nr_revokes; /* how often it lost its CPU while it wanted to go on */
+	u32 nr_revokes; /* how often it lost its CPU while it still wanted it */
 	u8 suspension;  /* enum hls_suspension */
 	u8 changing;    /* between begin_change() and the next request: neither is recorded */
 	u8 unused[2];
@@ -204,9 +204,9 @@ struct hls_scheduler {
 	u8 policy;         /* 0: the entry is free */
 	u8 level;          /* index of its children in a CPU's path, on the longest way to the root */
 	u8 in_pending;     /* HLS_PENDING, HLS_HAS_TOLD */
-	u8 refused;        /* a VP that it holds refuses some CPU; until another child asks */
+	u8 refused;        /* a VP that it holds refuses some CPU, until another child asks */
 	u8 joins;          /* hls_policy.joins of its policy */
-	u8 single;         /* it holds one VP, refuses no CPU and does not join: its requests have one way to go */
+	u8 single;         /* it holds one VP, refuses no CPU and does not join: requests have one way up */
 	u8 violation;      /* how its loaded policy violated the contract; enum hls_violation in guard.h */
 	u8 violating_hook; /* in which hook; enum hls_hook in policy.h */
 	u16 nr_up;         /* VPs that it holds of its parents: its ups, listed from first_up */
@@ -216,7 +216,7 @@ struct hls_scheduler {
 	u32 nr_running;
 	u32 first_up;
 	u32 first_child;
-	/* Which children want a CPU, for whoever looks for one (wanting.h). */
+	/* The children that want a CPU (wanting.h). */
 	u32 pinned;    /* search tree of the children that are counted in nr_ready and pinned */
 	u32 nr_pinned; /* its members */
 	u32 first_wanting;
@@ -247,11 +247,11 @@ struct hls_step {
 
 /* A CPU, and its path: the VPs that it is granted to now, from the root scheduler's down to the thread's. */
 struct hls_cpu {
-	u64 stolen_ns; /* time that interrupts and the host had: the CPU's clock stands still meanwhile */
+	u64 stolen_ns; /* time of interrupts and of the host: the CPU's clock stands still meanwhile */
 	u32 root_vp;
 	u32 depth;   /* entries of path; 0: idle */
 	u64 resched; /* bit n: the decision at level n is due */
-	u32 claims;  /* list of READY VPs that are to displace a RUNNING one of this CPU when it decides */
+	u32 claims;  /* list of READY VPs that are to displace a RUNNING VP of this CPU when it decides */
 	struct hls_step path[HLS_MAX_DEPTH + 1];
 };
 
@@ -275,24 +275,24 @@ struct hls_params {
 struct hls {
 	u64 now_ns;
 	u64 kick;        /* CPUs on which hls_schedule() is due */
-	u64 slice_ns;    /* set by a grant hook: after so long the VP that it chose is revoked */
+	u64 slice_ns;    /* set by a grant hook: CPU time after which the VP that it chose is revoked */
 	u64 cpus;        /* CPUs of the domain */
-	u64 offline;     /* those of them that are offline: no scheduler holds their root VPs */
+	u64 offline;     /* CPUs that are offline: no scheduler holds their root VPs */
 	u64 decisions;   /* how often a grant hook was called */
-	u64 seq;         /* counted up: orders what else would be equal, by which came first */
+	u64 seq;         /* counts up: orders equal keys, the earlier one first */
 	u64 pace_ns;     /* least mean time between calls that a loaded policy causes; 0: HLS_LEAST_PACE */
-	u64 pages_taken; /* the pages that schedulers have (user_pages.h), a bit each */
-	/* The hook of a loaded policy that runs: when it was called, steps that it has left, and its call (guard.h). */
+	u64 pages_taken; /* pages that schedulers have (user_pages.h), a bit each */
+	/* The running hook of a loaded policy: when it was called, its remaining steps, and its call (guard.h). */
 	u64 hook_at_ns;
 	u32 steps;
 	u32 hook, hook_scheduler, hook_about;
 	u32 has_faulty; /* whether a scheduler waits for the fallback in place of its faulty policy */
 	u32 nr_pinned;  /* threads that may not use every CPU */
 	u32 pending;    /* list of schedulers that may have to request or withdraw VPs */
-	u32 seeking;    /* list of VPs that did not get a CPU, or lost it, and may displace others elsewhere */
+	u32 seeking;    /* list of VPs that did not get a CPU, or lost one, and may displace others elsewhere */
 	u32 timers;     /* heap of schedulers by timer_at */
 	u32 free_vp, free_scheduler;
-	u32 used_vps, used_schedulers; /* entries that were ever used are these and those before */
+	u32 used_vps, used_schedulers; /* the greatest index that was ever used, of each */
 	u64 nr_records; /* ever written; record n is in record[n % HLS_MAX_RECORDS] until another takes its place */
 	/* Room for request_any() and for hls_set_param(): the stack of a BPF program is too small. */
 	u32 way[HLS_MAX_DEPTH];
@@ -345,7 +345,7 @@ s64 hls_offline(hls_t *h, u32 cpu, u64 now_ns);
 s64 hls_online(hls_t *h, u32 cpu, u64 now_ns);
 
 /*
- * Events of threads. Functions that return u64 here and below, but for hls_expires_at() and hls_timer_at(), return
+ * Events of threads. Functions that return u64 here and below, except hls_expires_at() and hls_timer_at(), return
  * `kick`: the CPUs on which hls_schedule() is due.
  */
 u64 hls_request(hls_t *h, u32 vp, u64 now_ns);

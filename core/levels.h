@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * For policies that choose by priority: a queue of READY VPs for each of 64 levels, in order of arrival. A VP is in one
- * queue at most, and its policy keeps the level. VPs that are pinned lie in a search tree, as queue.h has it: in one
- * for all levels.
+ * queue at most, and its policy keeps the level. Pinned VPs lie in a search tree, as in queue.h: one tree for all
+ * levels.
  *
- * Invariant: bit n of `occupied` is set exactly when the list of the n-th level from the highest has a member. The
- * lowest bit is cheaper to find than the highest where there is an instruction for neither.
+ * Invariant: bit n of `occupied` is set exactly when the list of the n-th level from the highest has a member. Without
+ * an instruction for either, the lowest bit is cheaper to find than the highest.
  */
 #ifndef HLS_LEVELS_H
 #define HLS_LEVELS_H
@@ -17,7 +17,7 @@
 struct hls_levels {
 	u64 occupied;
 	struct hls_list queue[HLS_LEVELS]; /* of VPs that can use every CPU */
-	u32 tree;                          /* of the others, by their levels, the highest first, and places */
+	u32 tree;                          /* of the others, by level, the highest first, then by place */
 	u32 unused;
 };
 typedef struct hls_levels __arena levels_t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A queue in order of arrival whose members lie in an array and are named by index; 0 is none. Members may leave
- * from the middle.
+ * A queue in order of arrival. Its members lie in an array and are named by index; 0 is none. Members may leave from
+ * the middle.
  */
 #ifndef HLS_LIST_H
 #define HLS_LIST_H

@@ -37,7 +37,7 @@ static __always_inline bool is_single(const scheduler_t *sched)
 	return sched->nr_up == 1 && !sched->refused && !sched->joins;
 }
 
-/* To be called where something has changed of which is_single() depends. */
+/* To be called where a value that is_single() reads has changed. */
 static __always_inline void note_single(scheduler_t *sched)
 {
 	sched->single = is_single(sched);
@@ -69,7 +69,7 @@ static __always_inline void become_ready(hls_t *h, vp_t *vp, u32 v, scheduler_t 
 		below->nr_requested++;
 }
 
-/* The VP v of a scheduler, which is RUNNING, refuses its CPU. */
+/* The RUNNING VP v of a scheduler refuses its CPU. */
 HLS_RARE_FUNC u32 pin_scheduler(hls_t *h __arg_arena, u32 v)
 {
 	vp_t *vp = &h->vp[v];
@@ -82,7 +82,7 @@ HLS_RARE_FUNC u32 pin_scheduler(hls_t *h __arg_arena, u32 v)
 	return 0;
 }
 
-/* The scheduler v has refused no CPU any more. It is not READY: a READY one stays pinned, in search trees. */
+/* The VP v of a scheduler no longer refuses any CPU. v is not READY: a READY VP stays pinned, in search trees. */
 static __always_inline void unpin_scheduler(hls_t *h, u32 v)
 {
 	vp_t *vp = &h->vp[v];
@@ -100,7 +100,7 @@ HLS_RARE_FUNC u32 note_pinned_grant(hls_t *h __arg_arena, u32 v)
 	return 0;
 }
 
-/* READY -> WAITING: v wants no CPU any more. */
+/* READY -> WAITING: v no longer wants a CPU. */
 HLS_GLOBAL_FUNC u32 withdraw(hls_t *h __arg_arena, u32 v)
 {
 	vp_t *vp = &h->vp[v];
@@ -112,7 +112,7 @@ HLS_GLOBAL_FUNC u32 withdraw(hls_t *h __arg_arena, u32 v)
 		}
 		settle_later(h, vp->parent);
 	}
-	/* The next request of v will be a new beginning: nothing of this one goes on. */
+	/* The next request of v starts afresh: nothing of this one goes on. */
 	vp->flags &= ~(HLS_THROTTLED | HLS_RESUMED | HLS_STALLED);
 	vp->state = HLS_WAITING;
 	if (vp->child) {
@@ -126,8 +126,8 @@ HLS_GLOBAL_FUNC u32 withdraw(hls_t *h __arg_arena, u32 v)
 }
 
 /*
- * The up of s to request next on behalf of its child v; 0: none. An up of a root scheduler is a whole CPU: that which v
- * had last if it is free, else the first free one that v can use.
+ * The up of s to request next on behalf of its child v; 0: none. An up of a root scheduler is a whole CPU: the CPU that
+ * v had last if it is free, else the first free one that v can use.
  */
 static __always_inline u32 next_up(hls_t *h, u32 s, u32 v)
 {
@@ -170,8 +170,9 @@ static __always_inline void add_seeker(hls_t *h, u32 __arena *list, u32 v)
 }
 
 /*
- * Marks the CPU, if there is one, that s should take from a RUNNING child for its READY child v: from the child that
- * all the others preempt. Until s chooses there, v has a claim to the CPU; if s chooses another child, v seeks again.
+ * Marks the CPU, if there is one, that s should take from a RUNNING child for its READY child v. Of the children that v
+ * preempts, the victim is the one that the others would preempt. Until s chooses there, v has a claim to the CPU; if s
+ * chooses another child, v seeks again.
  */
 HLS_GLOBAL_FUNC u32 claim_cpu(hls_t *h __arg_arena, u32 s, u32 v)
 {
@@ -197,7 +198,7 @@ static __always_inline void look_elsewhere(hls_t *h, u32 v)
 	add_seeker(h, &h->seeking, v);
 }
 
-/* The READY VP v, which is pinned, can use every CPU now: the search trees in which it lies hear of that. */
+/* The READY pinned VP v can use every CPU now: updates the search trees in which v lies. */
 static __always_inline void raise_usable(hls_t *h, u32 v)
 {
 	if (h->wanting_node[v].height)
@@ -206,7 +207,7 @@ static __always_inline void raise_usable(hls_t *h, u32 v)
 		tree_set_cpus(h->queue_node, v, HLS_NEVER);
 }
 
-/* The up u of a scheduler refuses no CPU any more. */
+/* The up u of a scheduler no longer refuses any CPU. */
 HLS_RARE_FUNC u32 lift_refusal(hls_t *h __arg_arena, u32 u)
 {
 	vp_t *up = &h->vp[u];
@@ -223,7 +224,7 @@ HLS_RARE_FUNC u32 lift_refusal(hls_t *h __arg_arena, u32 u)
 }
 
 /*
- * The children of s have changed: CPUs that the ups of s refused, for want of a thread that can use them, may do now.
+ * The children of s have changed: CPUs that the ups of s refused, because no thread could use them, may be usable now.
  */
 HLS_GLOBAL_FUNC u32 lift_refusals(hls_t *h __arg_arena, u32 s)
 {
@@ -242,7 +243,7 @@ static __always_inline void note_wish(hls_t *h, u32 v)
 		wanting_link(h, v);
 }
 
-/* Requests a further up of s on behalf of its READY child v. Returns the up if it may get a CPU, else 0. */
+/* Requests another up of s on behalf of its READY child v. Returns the up if it may get a CPU, else 0. */
 static __always_inline u32 ask_parent(hls_t *h, u32 s, u32 v)
 {
 	scheduler_t *sched = &h->scheduler[s];
@@ -285,9 +286,9 @@ static __always_inline void compete(hls_t *h, u32 u, u32 v)
 }
 
 /*
- * Requests, level by level from v on, the up of each scheduler, as long as the scheduler has one up (is `single`) and
- * that is WAITING. `child` is the VP below v that was requested before, 0: v is a thread's. Returns the VP whose
- * scheduler has more to choose from, where request_any() has to go on; 0: all is done. inline_hooks: calls request
+ * Requests the up of each scheduler, level by level from v upwards, while the scheduler is `single` (has one up) and
+ * its up is WAITING. `child` is the VP below v that was requested before, 0: v is a thread's. Returns the VP from which
+ * request_any() has to go on, because the scheduler above it has a choice; 0: all is done. inline_hooks: calls request
  * hooks by policy_request_inline(), for the path of a wake-up.
  */
 static __always_inline u32 request_single(hls_t *h, u32 v, u32 child, bool inline_hooks)
@@ -335,8 +336,8 @@ HLS_GLOBAL_FUNC u32 request_above(hls_t *h __arg_arena, u32 child)
 }
 
 /*
- * request_single() of a thread's VP v, in the path of a wake-up. What is above the thread's scheduler is out of line:
- * so what the caller does has more of the stack, and the BPF verifier less to follow.
+ * request_single() of a thread's VP v, in the path of a wake-up. The levels above the thread's scheduler are handled
+ * out of line: so the caller has more of the stack, and the BPF verifier has less to follow.
  */
 static __always_inline u32 request_fast(hls_t *h, u32 v)
 {
@@ -361,8 +362,8 @@ static __always_inline u32 request_fast(hls_t *h, u32 v)
 
 /*
  * Requests a CPU for the READY VP v, whatever choice the schedulers above it have: level by level, until a scheduler
- * has requested all that it may, or the machine has a free CPU. Where it has none, lets each scheduler on this way,
- * from the top down, decide anew if it would rather run the VP on this way than the one that it runs now.
+ * has requested all that it may, or the machine has a free CPU. If no CPU is free, each scheduler on this way, from the
+ * top down, decides anew if it prefers the VP on this way to a VP that it runs now.
  */
 HLS_GLOBAL_FUNC u32 request_any(hls_t *h __arg_arena, u32 v)
 {
@@ -413,7 +414,7 @@ static __always_inline u32 up_to_withdraw(hls_t *h, u32 s)
 	return found;
 }
 
-/* Makes s request as many ups as it wants, or withdraw those for which it has no use. */
+/* Makes s request as many ups as it wants, or withdraw the ups that it does not need. */
 static __always_inline void settle_requests(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
@@ -421,7 +422,7 @@ static __always_inline void settle_requests(hls_t *h, u32 s)
 		if (sched->nr_requested > nr_wanted(sched)) {
 			u32 u = up_to_withdraw(h, s);
 			if (!u)
-				return; /* The ups beyond those are RUNNING: hls_schedule() gives them up. */
+				return; /* The surplus ups are RUNNING: hls_schedule() gives them up. */
 			withdraw(h, u);
 		} else {
 			bool short_of = sched->nr_requested < nr_wanted(sched) && sched->nr_ready;
@@ -433,7 +434,7 @@ static __always_inline void settle_requests(hls_t *h, u32 s)
 	}
 }
 
-/* The schedulers above s whose policies listen hear of what s has told. */
+/* Passes on what s has told to the schedulers above s that have the hook `told`. */
 static __always_inline void pass_on_told(hls_t *h, u32 s)
 {
 	for_each_up (h, u, s) {
@@ -447,7 +448,7 @@ static __always_inline void pass_on_told(hls_t *h, u32 s)
 	}
 }
 
-/* Empties the lists of what was put off: schedulers that are pending first, then VPs that seek a CPU. */
+/* Does what was put off: first the schedulers in `pending`, then the VPs that seek a CPU. */
 HLS_GLOBAL_FUNC u32 settle_all(hls_t *h __arg_arena)
 {
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && (h->pending || h->seeking) && can_loop; i++) {
@@ -471,7 +472,7 @@ HLS_GLOBAL_FUNC u32 settle_all(hls_t *h __arg_arena)
 	return 0;
 }
 
-/* Does what was put off until the event, or the decision, is otherwise done with. */
+/* Does what was put off, at the end of an event or a decision. */
 static __always_inline void settle_pending(hls_t *h)
 {
 	if (unlikely(h->pending || h->seeking))
@@ -491,8 +492,8 @@ static bool wants_cpu(const vp_t *vp)
 }
 
 /*
- * The thread of v wants a CPU. No effect when it does already; while v is suspended, nobody hears of it. inline_hooks
- * as in request_single().
+ * The thread of v wants a CPU. No effect if it does already; while v is suspended, no scheduler hears of it.
+ * inline_hooks as in request_single().
  */
 static __always_inline void request_thread(hls_t *h, u32 v, u64 now_ns, bool inline_hooks)
 {
@@ -509,13 +510,13 @@ HLS_ENTRY u64 hls_request(hls_t *h __arg_arena, u32 v, u64 now_ns)
 	return h->kick;
 }
 
-/* The clock of a CPU: the time, without that which others than VPs had of the CPU (hls_steal). */
+/* The clock of a CPU: the time minus its stolen time (hls_steal). */
 static __always_inline u64 clock_of(const hls_t *h, u32 cpu)
 {
 	return h->now_ns - h->cpu[cpu].stolen_ns;
 }
 
-/* Charges a RUNNING VP up to now; returns for how long: since it was granted or charged last. */
+/* Charges a RUNNING VP up to now; returns its CPU time since it was last granted or charged. */
 static __always_inline u64 charge(vp_t *vp, u64 clock)
 {
 	u64 used_ns = clock - vp->granted_at;
@@ -533,7 +534,7 @@ HLS_RARE_FUNC u32 note_end_of_wish(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
-/* The thread of v wants no CPU any more. No effect when it wants none. inline_hooks: calls policy_release_inline(). */
+/* The thread of v no longer wants a CPU. No effect if it wants none. inline_hooks: calls policy_release_inline(). */
 static __always_inline void release_thread(hls_t *h, u32 v, u64 now_ns, bool inline_hooks)
 {
 	vp_t *vp = in_register(&h->vp[v]);
@@ -583,8 +584,8 @@ HLS_GLOBAL_FUNC u32 begin_change(hls_t *h __arg_arena, u32 v, u64 now_ns)
 }
 
 /*
- * The thread of v stalls: it would go on, but waits for memory or for a disk. As hls_release(); but a policy may give
- * who slept against its will something back when it wakes up (hls_has_stalled()).
+ * The thread of v stalls: it would go on, but waits for memory or for a disk. As hls_release(); but when v wakes up,
+ * its policy may compensate it for a sleep against its will (hls_has_stalled()).
  */
 HLS_ENTRY u64 hls_stall(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The contract between the infrastructure and a policy: the notifications of HLS (RTSS 2001, Table 3) as C functions,
- * the hooks of a policy. A policy is one file with a `static const struct hls_policy NAME_policy` at its end, whose
- * members are its hooks; a hook that is absent there means what the table below says.
+ * the hooks of a policy. A policy is one file with a `static const struct hls_policy NAME_policy` at its end; the
+ * members of this struct are the hooks, and an absent hook means what the table below says.
  *
- * THE RULES for whoever writes a policy
+ * THE RULES for authors of policies
  *
  *  1. A policy is a state machine over its own words (hls_scheduler.word, hls_vp.word) and parameters. It reads the
  *     time from h->now_ns, never blocks, and calls nothing but what this file, queue.h, heap.h, list.h, levels.h,
@@ -18,11 +18,11 @@
  *     hook may wait.
  *  5. For the BPF verifier, the counter of every loop starts at opaque(0), and the loop's condition has a named bound
  *     and can_loop.
- *  6. preempts and check_invariants change nothing. The other hooks throttle, unthrottle and recheck children of their
- *     own scheduler only, each in the state for it, and after unregister_vp its VP is in no queue.
- *  7. Policies call no hooks of other policies. What a scheduler has to tell of itself (its earliest deadline) it says
- *     by hls_tell_parents(), as soon as that changes. A policy reads what a child of its last told by hls_told(): in
- *     its request hook, and in the hook `told`, which the infrastructure calls when the event at hand is dealt with.
+ *  6. preempts and check_invariants change nothing. The other hooks throttle, unthrottle and recheck only children of
+ *     their own scheduler that are in the state for it. After unregister_vp, the VP is in no queue.
+ *  7. Policies call no hooks of other policies. A scheduler tells about itself (its earliest deadline) by
+ *     hls_tell_parents(), as soon as that changes. A policy reads what its child last told by hls_told(): in its
+ *     request hook, and in the hook `told`, which the infrastructure calls when the event at hand is dealt with.
  *
  *  hook (Table 3)       called when                               if the policy has none
  *  init, deinit         a scheduler is created, destroyed         nothing happens
@@ -46,26 +46,27 @@
  *                       child should take the CPU of a RUNNING
  *                       one at once
  *  timer                the time given to hls_set_timer() has     0
- *                       come. Returns a VP that may want a CPU
- *                       now, and is called again; 0: no more
- *  message              a thread, or somebody about its VP,       -HLS_E_UNKNOWN
- *                       tells the scheduler something, in the
- *                       policy's own terms. Returns the answer;
- *                       a negative one is an enum hls_error
+ *                       come. Called until it returns 0; any
+ *                       other result is a VP that may want a
+ *                       CPU now
+ *  message              the scheduler is told something about     -HLS_E_UNKNOWN
+ *                       a VP, by its thread or by another, in
+ *                       the policy's own terms. Returns the
+ *                       answer; if negative, an enum hls_error
  *  told                 a child that is READY or RUNNING has      nothing happens
  *                       told something new of itself. A READY
  *                       one that is not throttled afterwards is
  *                       looked at as if it had just become READY
  *  paged                the scheduler has other pages than        nothing happens
- *                       before, zeroed, or none any more
+ *                       before, zeroed, or has none now
  *  check_invariants     the infrastructure asks whether the       yes
  *                       policy's state is sound
  *
  * Changing a parameter of a VP (hls_set_param(), Table 3's Msg) needs no code in the policy: the child is withdrawn or
- * released, unregistered with the old parameters, registered with the new ones, and requested again. What else a
- * thread may say is in the policy's list of messages. A message hook may throttle a READY child, recheck a RUNNING one,
- * and set the timer. So that a throttled child which the message makes able to run is looked at, the hook sets the
- * timer to now.
+ * released, unregistered with the old parameters, registered with the new ones, and requested again. Other messages of
+ * threads are in the policy's list of messages. A message hook may throttle a READY child, recheck a RUNNING one, and
+ * set the timer. If the message makes a throttled child able to run, the hook sets the timer to now, so that the child
+ * is looked at.
  */
 #ifndef HLS_POLICY_H
 #define HLS_POLICY_H
@@ -82,8 +83,8 @@ enum hls_unit { HLS_TIME, HLS_COUNT };
 #define HLS_REQUIRED (~0ULL) /* in place of a preset: the parameter must be given */
 
 /*
- * A policy lists its parameters as P(CONSTANT, "name", unit, preset, least, greatest, "what it is"): those of its
- * schedulers in NAME_PARAMS(P), those of each child in NAME_VP_PARAMS(P). From the lists come the index constants in C,
+ * A policy lists its parameters as P(CONSTANT, "name", unit, preset, least, greatest, "what it is"): the parameters of
+ * its schedulers in NAME_PARAMS(P), of each child in NAME_VP_PARAMS(P). From the lists come the index constants in C,
  * the checks of values, `hls policies`, and the attributes of the hierarchy file.
  */
 #define HLS_PARAM_INDEX(constant, name, unit, def, least, greatest, doc) constant,
@@ -110,10 +111,10 @@ static __always_inline bool hls_in_range(u64 value, u64 least, u64 greatest)
  *   QUESTION(number, hook, need, about, parameters, arguments, type, value)   the policy answers
  *
  * `need`: a policy may lack an OPTIONAL hook, and a SMALL one, which needs little of the BPF stack in every policy. A
- * LONG one is like a SMALL one, but all policies together have much code for it, so that it is not inlined.
- * `about` is the VP or the CPU that a call is about. `type` is what policy_HOOK() returns; a QUESTION's `value` is the
- * answer where the policy lacks the hook, an EVENT's is returned always. The numbers are part of the tape format, and
- * are never used again for another hook.
+ * LONG one is like a SMALL one, but all policies together have much code for it, so that it is not inlined. `about` is
+ * the VP or the CPU that a call is about. `type` is what policy_HOOK() returns; a QUESTION's `value` is the answer if
+ * the policy lacks the hook, an EVENT always returns its `value`. The numbers are part of the tape format, and are
+ * never used again for another hook.
  */
 /* clang-format off */
 #define HLS_HOOKS(EVENT, QUESTION) \
@@ -156,11 +157,11 @@ struct hls_policy {
 	const char *what;   /* what it does, in a few words */
 	const char *source; /* paper and section */
 	/*
-	 * Of a loaded policy: what it needs of its place in the hierarchy, and what it promises there, in the language
-	 * of docs/guarantees.md. The calculus knows those of the built-in ones. NULL: nothing.
+	 * For a loaded policy: what it needs of its place in the hierarchy, and what it promises there, in the language
+	 * of docs/guarantees.md. The calculus knows both for built-in policies. NULL: nothing.
 	 */
 	const char *accepts, *provides;
-	u32 state_version; /* of its words: builds with the same one understand each other's */
+	u32 state_version; /* version of its words: builds with the same version understand each other's */
 	u32 most_children; /* 0: any number */
 	bool joins;        /* its scheduler holds VPs of several parents and requests all of them at once */
 	bool has_pages;    /* its schedulers are given pages, by which processes talk to them (user_pages.h) */
@@ -169,7 +170,7 @@ struct hls_policy {
 	/* No READY child ever waits beside a RUNNING one that it would preempt. */
 	bool strict;
 	/*
-	 * The loops of a decision have its hooks inlined: for short hooks of built-in policies. Of one of the
+	 * The loops of a decision inline its hooks: for short hooks of built-in policies. For a policy of the
 	 * literature they inline SMALL hooks, and call the others without a switch over all policies.
 	 */
 	bool inline_hooks;
@@ -220,7 +221,7 @@ static __always_inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind,
 	h->nr_records++;
 }
 
-/* Records a change of a VP's state, unless the VP is to be as it was in a moment (begin_change). */
+/* Records a change of a VP's state, unless the VP will be back in its state in a moment (begin_change). */
 HLS_GLOBAL_FUNC u32 hls_record_change(hls_t *h __arg_arena, u32 v, u32 kind, u64 a, u64 b)
 {
 	if (unlikely(h->vp[v].changing)) {
@@ -242,7 +243,7 @@ static __always_inline void hls_emit(hls_t *h, u32 v, u32 kind, u64 a, u64 b)
 		hls_record_change(h, v, kind, a, b);
 }
 
-/* Puts s into the list of those that may have to request or withdraw VPs; settle_pending() works it off. */
+/* Puts s into the list of schedulers that may have to request or withdraw VPs; settle_pending() works it off. */
 static __always_inline void add_pending(hls_t *h, u32 s)
 {
 	scheduler_t *sched = in_register(&h->scheduler[s]);
@@ -303,7 +304,7 @@ static __always_inline void hls_mark(hls_t *h, u32 cpu, u32 level)
 	h->kick |= 1ULL << cpu;
 }
 
-/* Has the RUNNING VP v charged and revoked, and its scheduler asked again, which may choose v at once. */
+/* Has the RUNNING VP v charged and revoked, and its scheduler asked again; the scheduler may choose v again at once. */
 static __always_inline void hls_recheck(hls_t *h, u32 v)
 {
 	hls_mark(h, h->vp[v].cpu, h->vp[v].level);
@@ -324,7 +325,7 @@ static __always_inline u32 hls_first_usable(hls_t *h, const list_t *list, u32 cp
 	return v;
 }
 
-/* The VP with the least key of those in the heap that can use the CPU; 0: none. A walk, like hls_first_usable(). */
+/* The VP in the heap with the least key that can use the CPU; 0: none. A walk, like hls_first_usable(). */
 static __always_inline u32 hls_least_usable(hls_t *h, u32 root, u32 cpu)
 {
 	u32 least = 0, v = root;
@@ -381,7 +382,7 @@ static __always_inline bool hls_turn_over(hls_t *h, u32 v, u64 __arena *left_ns,
 	return over;
 }
 
-/* s has told something new: the schedulers above it whose policies have the hook `told` are going to hear of it. */
+/* s has told something new: the schedulers above it that have the hook `told` are going to hear of it. */
 HLS_GLOBAL_FUNC u32 hls_tell_later(hls_t *h __arg_arena, u32 s)
 {
 	bool heard = false;
@@ -395,8 +396,9 @@ HLS_GLOBAL_FUNC u32 hls_tell_later(hls_t *h __arg_arena, u32 s)
 }
 
 /*
- * What the scheduler s tells the schedulers above it of itself (enum hls_told) is `value` from now on. Those that have
- * requested a CPU for s hear of it when the event at hand is dealt with; the others can read it at its next request.
+ * From now on, s tells the schedulers above it `value` about itself (enum hls_told). A scheduler for which the VP of s
+ * is READY or RUNNING hears of it when the event at hand is dealt with; the others can read it at the VP's next
+ * request.
  */
 static __always_inline void hls_tell_parents(hls_t *h, u32 s, u32 what, u64 value)
 {
@@ -409,7 +411,7 @@ static __always_inline void hls_tell_parents(hls_t *h, u32 s, u32 what, u64 valu
 	hls_tell_later(h, s);
 }
 
-/* What the scheduler that is the child v tells of itself (enum hls_told); 0: nothing, as threads do. */
+/* What the scheduler below v tells about itself (enum hls_told); 0: nothing, as for threads. */
 static __always_inline u64 hls_told(const hls_t *h, u32 v, u32 what)
 {
 	return h->scheduler[h->vp[v].child].told[what];
@@ -438,8 +440,8 @@ HLS_GLOBAL_FUNC u64 hls_mul_div_floor(u64 a, u64 b, u64 c)
 #define HLS_WHOLE_SPEED 1000000
 
 /*
- * How fast the processor v is that its parent, whose policy `slows`, makes for its child: in millionths of a CPU,
- * rounded down at each level from the top on.
+ * The speed of the slower processor v, which v's parent (its policy `slows`) makes for its child: in millionths of a
+ * CPU, rounded down at each level from the top on.
  */
 HLS_GLOBAL_FUNC u64 hls_speed(const hls_t *h __arg_arena, u32 v)
 {
@@ -460,8 +462,9 @@ HLS_GLOBAL_FUNC u64 hls_speed(const hls_t *h __arg_arena, u32 v)
 }
 
 /*
- * An amount of CPU time in the time of the processor that s holds: of a slower one (RTSS 2001, section 5.1) it is that
- * much less time of a CPU, rounded down. A policy that may stand below slower processors reads its amounts by this.
+ * Converts an amount of time of the processor that s holds to time of a CPU: on a slower processor (RTSS 2001, section
+ * 5.1) it is proportionally less, rounded down. A policy that may be below slower processors reads its amounts by this
+ * function.
  */
 static __always_inline u64 hls_amount_ns(const hls_t *h, u32 s, u64 amount_ns)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Queues of READY VPs, for policies: from each, the first VP that can use a CPU is taken. A hls_queue is in order of
- * keys, and among equal keys of arrival; a hls_fifo is in order of arrival. levels.h has a third, by priority.
+ * Queues of READY VPs, for policies: each yields its first VP that can use a given CPU. A hls_queue is in order of
+ * keys, and among equal keys in order of arrival; a hls_fifo is in order of arrival. levels.h has a third queue, by
+ * priority.
  *
- * Nearly all VPs can use every CPU: those lie in a heap, or in a list, as if there were no others, and the first of
- * them is at hand. VPs that are pinned (HLS_PINNED) lie in a search tree. Whoever asks for the first of a queue gets
- * the earlier of the first of both. So however many VPs wait for one CPU, a decision on another one does not pass them.
+ * Nearly all VPs can use every CPU: these lie in a heap or in a list, and the first of them is at hand. Pinned VPs
+ * (HLS_PINNED) lie in a search tree. The first VP of the queue is the earlier of the first VPs of both. So, however
+ * many VPs wait for one CPU, a decision on another CPU does not walk over them.
  */
 #ifndef HLS_QUEUE_H
 #define HLS_QUEUE_H
@@ -80,7 +81,7 @@ static __always_inline void queue_remove(hls_t *h, queue_t *queue, u32 v)
 		heap_remove(h->node, &queue->heap, v);
 }
 
-/* The same, for a caller whose v is mostly the first: of that it takes fewer instructions. */
+/* The same, for a caller that mostly removes the first VP: that takes fewer instructions. */
 static __always_inline void queue_remove_early(hls_t *h, queue_t *queue, u32 v)
 {
 	if (likely(v == queue->heap))
@@ -134,7 +135,7 @@ static __always_inline u32 queue_take(hls_t *h, queue_t *queue, u32 cpu)
 	return v;
 }
 
-/* A place behind all places that were given before, or before them. */
+/* A place behind all places given so far, or before all of them. */
 static __always_inline u64 queue_place(hls_t *h, bool behind)
 {
 	u64 place = h->seq++;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Another policy for a scheduler, in its place: the VPs that the scheduler holds of its parents stay as they are, and
- * so do its children and all schedulers above and beside it. Either somebody asks for that (hls_replace), or its
- * loaded policy is faulty, and the fallback replaces it.
+ * Gives a scheduler another policy in place: the VPs that the scheduler holds of its parents stay as they are, and so
+ * do its children and all schedulers above and beside it. This is done on request (hls_replace), or because the loaded
+ * policy is faulty: then the fallback replaces it.
  *
  * No hook of the old policy is called, since it may be the faulty one. RUNNING children are taken off their CPUs, which
- * are to decide anew; then the new policy hears of each READY child by its request hook.
+ * are to decide anew; then the request hook of the new policy is called for each READY child.
  */
 
 /* RUNNING -> READY: the child v of s, at `level` of the path of `cpu`. No hook of s is called. */
@@ -23,9 +23,7 @@ static void take_off_cpu(hls_t *h, u32 s, u32 v, u32 cpu, u32 level)
 	hls_mark(h, cpu, level);
 }
 
-/*
- * Takes the RUNNING children of s off their CPUs. A global function: what is done next to s has the stack for itself.
- */
+/* Takes the RUNNING children of s off their CPUs. A global function: what follows has the stack for itself. */
 HLS_GLOBAL_FUNC u32 take_off_cpus(hls_t *h __arg_arena, u32 s)
 {
 	for_each_up (h, u, s) {
@@ -74,7 +72,7 @@ static s64 register_anew(hls_t *h, u32 s)
 	return 0;
 }
 
-/* Gives s, none of whose children is RUNNING, a policy. An error: the policy refuses one of the children. */
+/* Gives s a policy; no child of s is RUNNING. An error: the policy refuses one of the children. */
 HLS_GLOBAL_FUNC s64 set_policy(hls_t *h __arg_arena, u32 s, u32 policy)
 {
 	scheduler_t *sched = &h->scheduler[s];
@@ -98,8 +96,8 @@ HLS_GLOBAL_FUNC s64 set_policy(hls_t *h __arg_arena, u32 s, u32 policy)
 }
 
 /*
- * The scheduler has other pages than before, or none any more: those that it has become zeroes, and its policy fills in
- * what its process is to find there.
+ * The scheduler has other pages than before, or none: clears the pages that it has, and its policy fills in what its
+ * process is to find there.
  */
 HLS_ENTRY s64 hls_renew_pages(hls_t *h __arg_arena, u32 s, u64 now_ns)
 {
@@ -141,7 +139,7 @@ static __always_inline void set_fallback(hls_t *h, u32 s)
 	set_policy(h, s, policy);
 }
 
-/* Gives the fallback to all faulty schedulers. Their violations stay, for whoever asks why. */
+/* Gives the fallback to all faulty schedulers. Their violations stay recorded, as the reasons. */
 static __always_inline void replace_faulty_policies(hls_t *h)
 {
 	h->has_faulty = false;
@@ -155,7 +153,7 @@ static __always_inline void replace_faulty_policies(hls_t *h)
 	}
 }
 
-/* 0 if the policy, with these parameters, can have the children of s; else why not. */
+/* 0 if the policy, with these parameters, can take the children of s; else why not. */
 HLS_RARE_FUNC s64 may_replace(hls_t *h __arg_arena, u32 s, u32 policy, const params_t *params __arg_arena)
 {
 	scheduler_t *sched = &h->scheduler[s];
@@ -167,7 +165,7 @@ HLS_RARE_FUNC s64 may_replace(hls_t *h __arg_arena, u32 s, u32 policy, const par
 		if (!policy_param_in_range(policy, i, params->value[i]))
 			return -HLS_E_PARAM;
 	if (policy == fallback(sched))
-		return 0; /* The fallback reads no parameters of children; they keep those of the policy before. */
+		return 0; /* The fallback reads no parameters of children; they keep those that they have. */
 	u32 v = sched->first_child;
 	for (u32 n = opaque(0); n < HLS_MAX_VPS && v && can_loop; n++) {
 		for (u32 i = 0; i < HLS_VP_PARAMS; i++)

@@ -26,8 +26,8 @@ static __always_inline void revoke(hls_t *h, u32 v)
 }
 
 /*
- * After revoke(v), where the CPU goes to another VP. The scheduler below v may want nothing any more; on another CPU of
- * the scheduler above, v may displace a VP in turn; and v may be able to use CPUs by now that this scheduler refuses.
+ * After revoke(v), if the CPU goes to another VP. The scheduler below v may no longer want a CPU; v may in turn
+ * displace a VP on another CPU of the scheduler above; and CPUs that this scheduler refuses may be usable for v by now.
  */
 static __always_inline void revoke_for_good(hls_t *h, u32 v)
 {
@@ -156,7 +156,7 @@ HLS_GLOBAL_FUNC u32 refuse(hls_t *h __arg_arena, u32 v)
 	return 0;
 }
 
-/* RUNNING -> WAITING: the scheduler `below` has no use for the CPU of v. Returns for how long v had it. */
+/* RUNNING -> WAITING: the scheduler `below` has no use for the CPU of v. Returns how long v had it. */
 static __always_inline u64 give_up(hls_t *h, vp_t *vp, u32 v, scheduler_t *below, u64 clock)
 {
 	u64 used_ns = charge(vp, clock);
@@ -258,8 +258,8 @@ static __always_inline u32 grant_down(hls_t *h, u32 cpu, u32 level, u32 chosen)
 }
 
 /*
- * Grants the CPU from `level` on down, where a child is chosen. Where a scheduler has chosen none (0), the CPU is given
- * up, and a level above chooses; level 0 is the machine.
+ * Grants the CPU from `level` downwards, if a child is chosen. If a scheduler has chosen none (0), the CPU is given up,
+ * and a level above chooses; level 0 is the machine.
  */
 HLS_GLOBAL_FUNC u32 decide(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
 {
@@ -283,8 +283,8 @@ HLS_GLOBAL_FUNC u32 decide(hls_t *h __arg_arena, u32 cpu, u32 level, u32 chosen)
 }
 
 /*
- * Revokes the VP at `level` and asks its scheduler again. Returns the VP that this chooses, 0: none. If it is the same
- * VP the path is as it was; else the path ends above `level`, and the caller goes on with decide().
+ * Revokes the VP at `level` and asks its scheduler again. Returns the VP that the scheduler chooses, 0: none. If it is
+ * the same VP, the path is as it was; otherwise the path ends above `level`, and the caller goes on with decide().
  */
 HLS_GLOBAL_FUNC u32 reconsider(hls_t *h __arg_arena, u32 cpu, u32 level)
 {
@@ -306,7 +306,7 @@ HLS_GLOBAL_FUNC u32 reconsider(hls_t *h __arg_arena, u32 cpu, u32 level)
 	return next;
 }
 
-/* The CPU is granted: VPs that claimed it seek another CPU, if they did not get this one. */
+/* The CPU is granted: all VPs that claimed it seek a CPU again, unless they got this one. */
 static void pass_on_claims(hls_t *h, cpu_t *c)
 {
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && c->claims && can_loop; i++) {
@@ -326,8 +326,8 @@ static __always_inline void follow_up(hls_t *h, u32 cpu)
 }
 
 /*
- * The decision: returns the VP of the thread that `cpu` runs from now on; 0: none. Takes the levels where a decision is
- * due from the top; where a scheduler chooses another VP than before, all levels below are decided with it.
+ * The decision: returns the VP of the thread that `cpu` runs from now on; 0: none. Decides from the top at each level
+ * where a decision is due; if a scheduler chooses another VP than before, all levels below are decided with it.
  */
 HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 {

@@ -4,13 +4,13 @@
  * tree. A tree is its root's index.
  *
  * Members are in order of their keys, and among equal keys in order of `seq`, which no two members share; both are
- * compared as points on a circle, so that they may wrap. Each node has the CPUs that it or some member below it can
- * use: the first member that can use a CPU is found on one way down. Insertion, removal and search take at most
+ * compared as points on a circle, so that they may wrap. Each node has the CPUs that it or a member below it can use:
+ * the first member that can use a CPU is found on one way down. Insertion, removal and search take at most
  * HLS_TREE_HEIGHT steps each way, however many members cannot use that CPU.
  *
- * Invariants (AVL): the heights of a node's two subtrees differ by one at most; `below` is what the node's own CPUs
- * and its children's `below` are together. A node that is in no tree has the height 0. Node 0, which is never a member,
- * stays zeroed: as a child it has the height 0, and no CPU below it.
+ * Invariants (AVL): the heights of a node's two subtrees differ by one at most; `below` is the union of the node's own
+ * CPUs and its children's `below`. A node that is in no tree has the height 0. Node 0, which is never a member, stays
+ * zeroed: as a child it has the height 0, and no CPU below it.
  */
 #ifndef HLS_SEARCH_TREE_H
 #define HLS_SEARCH_TREE_H
@@ -32,11 +32,11 @@ static __always_inline bool tree_before(const tree_node_t *a, const tree_node_t 
 }
 
 /*
- * Here comparisons make no branches: the BPF verifier would follow each one, with each value that follows from it,
- * through all rounds of the loops below.
+ * The comparisons here make no branches: the BPF verifier would follow each branch, with each resulting value, through
+ * all rounds of the loops below.
  */
 
-/* 1 if a is less than b, else 0. In a register: the compiler would make a comparison of it. */
+/* 1 if a is less than b, else 0. In a register: otherwise the compiler would make a comparison of it. */
 static __always_inline u32 tree_less(u32 a, u32 b)
 {
 	return in_register((u64)a - b) >> 63;
@@ -54,7 +54,7 @@ static __always_inline u32 tree_choose(u32 choice, u32 yes, u32 no)
 	return no ^ ((no ^ yes) & -choice);
 }
 
-/* Sets a node's height and `below` from those of its children; returns whether that changed one of them. */
+/* Sets a node's height and `below` from its children's; returns whether one of them changed. */
 static __always_inline bool tree_settle(tree_node_t *nodes, u32 i)
 {
 	tree_node_t *n = &nodes[i];
@@ -68,7 +68,7 @@ static __always_inline bool tree_settle(tree_node_t *nodes, u32 i)
 	return change != 0;
 }
 
-/* Puts the subtree `other`, or 0, where node i is below its parent `up`; `up` 0: `other` becomes the root. */
+/* Puts the subtree `other`, or 0, in the place of node i below its parent `up`; `up` 0: `other` becomes the root. */
 static __always_inline void tree_put(tree_node_t *nodes, u32 __arena *root, u32 up, u32 i, u32 other)
 {
 	if (!up)
@@ -79,7 +79,9 @@ static __always_inline void tree_put(tree_node_t *nodes, u32 __arena *root, u32 
 		nodes[other].up = up;
 }
 
-/* Makes node i the child on the side `side` of its child on the other side, which takes the place of i. */
+/*
+ * Rotates node i down to `side`: its child on the other side takes the place of i, and i becomes a child of that node.
+ */
 static __always_inline void tree_rotate(tree_node_t *nodes, u32 __arena *root, u32 i, u32 side)
 {
 	u32 rising = nodes[i].child[1 ^ side], middle = nodes[rising].child[side];
@@ -94,8 +96,8 @@ static __always_inline void tree_rotate(tree_node_t *nodes, u32 __arena *root, u
 }
 
 /*
- * Something has changed at node i, or below it: settles and balances all nodes on the way up as far as that matters, at
- * least as far as the node `to`, which is i or above i; 0: as far as it matters.
+ * After a change at node i or below it: settles and balances the nodes on the way up, as far as anything changes, and
+ * at least up to the node `to`, which is i or above i; `to` may be 0.
  */
 static __always_inline void tree_retrace(tree_node_t *nodes, u32 __arena *root, u32 i, u32 to)
 {
@@ -171,7 +173,7 @@ HLS_RARE_FUNC u32 tree_remove(tree_node_t *nodes __arg_arena, u32 __arena *root 
 	u32 behind = n->child[TREE_BEHIND], next = n->child[TREE_BEFORE], changed = n->up, to = opaque(0);
 	n->height = 0;
 	if (next && behind) {
-		/* The next member has no child before it: it leaves its place, and takes that of i. */
+		/* The next member has no child before it: it leaves its place, and takes the place of i. */
 		next = tree_first(nodes, behind);
 		changed = nodes[next].up;
 		if (changed == i) {
@@ -211,7 +213,7 @@ static __always_inline u32 tree_last(const tree_node_t *nodes, u32 i)
 }
 
 /*
- * Whether the invariants hold at node i, whose neighbours in order are those of its subtree. Where they hold at all
+ * Whether the invariants hold at node i, which is compared with its neighbours in its subtree. If they hold at all
  * nodes, the tree is sound.
  */
 HLS_GLOBAL_FUNC bool tree_is_sound_at(const tree_node_t *nodes __arg_arena, u32 i, u64 cpus)

@@ -2,29 +2,29 @@
 /*
  * Uniformly slower processors: what BSS-I and PShED have in common. Each child has a server with a rate U, and the
  * servers are scheduled by EDF. The deadline of a server is the earliest one below it, which the child's scheduler
- * tells (HLS_TOLD_DEADLINE), or a thread by a message. For each deadline that it had and that has not passed, a server
- * keeps a budget: how much CPU time it may still have by then, for work that is due by then.
+ * tells (HLS_TOLD_DEADLINE), or a thread by a message. For each of its deadlines that has not passed, a server keeps a
+ * budget: the CPU time that it may still have by then, for work that is due by then.
  *
  *      budget
  *        |              U   o d3        a new deadline d has U times the time since the one before, on top of that
  *        |          o-.-'               one's budget (since now, if it is the first), and no more than the next has
  *        |   U    .-' d2
- *        |   o--'                       who runs for e by d2 has e less for d2 and d3, and no more for d1 than for d2
+ *        |   o--'                       a run of e by d2 takes e from d2 and d3, and leaves no more for d1 than for d2
  *        |.-' d1
  *      --+------------------------> time
  *       now
  *
- * So a child has by each of its deadlines what a processor of speed U would have done, whatever its siblings do, and
- * work that came early for a late deadline takes nothing from work that is due before. A server that has no budget for
- * its deadline waits for the deadline; a server that wakes up has no more than U times the time up to each deadline.
+ * So by each of its deadlines a child gets what a processor of speed U would have done, whatever its siblings do, and
+ * early work for a late deadline takes nothing from work that is due before. A server that has no budget for its
+ * deadline waits for the deadline; a server that wakes up has no more than U times the time up to each deadline.
  *
- * A child that tells no deadline that is still to come has one a period after the one before has passed. Budgets are in
- * millionths of a ns, of which a rate gives whole ones. What a late timer lets a child have beyond its budget is a
- * debt, which its next budgets pay.
+ * If a child has told no deadline that is still to come, its server gets one, a period ahead, when the one before has
+ * passed. Budgets are in millionths of a ns, the unit in which a rate gives whole numbers. CPU time that a late timer
+ * lets a child have beyond its budget is a debt, which its next budgets pay.
  *
- * The papers' lists have no bound. Here a server has room for SLOWER_DEADLINES. When it is full and needs room, the two
- * neighbours become one for which that costs the child least: the earlier budget counts for both deadlines, or what was
- * used of the later one counts for the earlier. Siblings lose nothing by that, the child may.
+ * The papers' lists have no bound. Here a server has room for SLOWER_DEADLINES. When its list is full, it merges the
+ * two neighbours whose merge costs the child least: the earlier budget counts for both deadlines, or what was used of
+ * the later one counts for the earlier. Siblings lose nothing by that; the child may.
  */
 #ifndef HLS_SLOWER_H
 #define HLS_SLOWER_H
@@ -60,7 +60,7 @@ struct slower_vp {
 
 POLICY_FITS(struct slower, struct slower_vp);
 
-/* What differs: the budgets of earlier deadlines are cut at once, or the least of all later ones is looked up. */
+/* SLOWER_BY_BUDGET cuts budgets of earlier deadlines at once; SLOWER_BY_SLACK looks up the least of all later ones. */
 #define SLOWER_FAR ((s64)(~0ULL >> 1)) /* more than any budget */
 
 enum slower_kind { SLOWER_BY_BUDGET, SLOWER_BY_SLACK };
@@ -80,7 +80,7 @@ static __always_inline u32 slower_index(const slower_budget_t *list, u32 count, 
 	return i;
 }
 
-/* No budget is more than that of a later deadline. */
+/* Cuts each budget to the budget of the next deadline. */
 static __always_inline void slower_cut(slower_budget_t *list, u32 count)
 {
 	for (u32 n = opaque(1); n < SLOWER_DEADLINES && n < count && can_loop; n++) {
@@ -109,7 +109,10 @@ static __always_inline void slower_remove(slower_budget_t *list, struct slower_v
 	}
 }
 
-/* What a new deadline would have that came at index i: U times the time since the deadline before, or since now. */
+/*
+ * The budget of a new deadline at index i: the budget of the deadline before plus U times the time since that one. The
+ * first deadline has U times the time from now, less the debt.
+ */
 static __always_inline s64 slower_worth(hls_t *h, const slower_budget_t *list, const struct slower_vp __arena *vp,
 					u32 i, u64 at, u64 rate)
 {
@@ -118,7 +121,7 @@ static __always_inline s64 slower_worth(hls_t *h, const slower_budget_t *list, c
 	return (s64)((at - h->now_ns) * rate) - vp->debt;
 }
 
-/* Removes the deadlines that have passed. What was used too much for the last of them is a debt. */
+/* Removes the deadlines that have passed. What was overused for the last of them is a debt. */
 static __always_inline void slower_pass(hls_t *h, slower_budget_t *list, struct slower_vp __arena *vp)
 {
 	for (u32 n = opaque(0); n < SLOWER_DEADLINES && vp->count && can_loop; n++) {
@@ -130,8 +133,8 @@ static __always_inline void slower_pass(hls_t *h, slower_budget_t *list, struct 
 }
 
 /*
- * How much less a child has, at most, for some deadline, where its server goes without the budget at index i: because
- * the one before counts as used for it (`earlier`), or the one behind is no more than this one.
+ * The most that a child loses, for any deadline, if the budget at index i is dropped: what was used of it counts for
+ * the budget before (`earlier`), or the budget behind is cut to this one.
  */
 static __always_inline s64 slower_loss(hls_t *h, const slower_budget_t *list, const struct slower_vp __arena *vp,
 				       u32 i, u64 rate, bool earlier)
@@ -144,7 +147,7 @@ static __always_inline s64 slower_loss(hls_t *h, const slower_budget_t *list, co
 	return list[i + 1].left - list[i].left + (ahead > 0 ? ahead : 0);
 }
 
-/* Makes room for a deadline: the budget goes without which the child loses least. */
+/* Makes room for a deadline: drops the budget that costs the child least. */
 HLS_RARE_FUNC u32 slower_make_room(hls_t *h __arg_arena, u32 s, u32 v, u64 rate)
 {
 	struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
@@ -172,7 +175,7 @@ HLS_RARE_FUNC u32 slower_make_room(hls_t *h __arg_arena, u32 s, u32 v, u64 rate)
 	return 0;
 }
 
-/* Where the budget for the server's deadline is what a new one would have, it says nothing: it goes. */
+/* Drops the budget for the server's deadline if it is what a new one would be: then it says nothing. */
 static __always_inline void slower_drop_idle(hls_t *h, slower_budget_t *list, struct slower_vp __arena *vp,
 					     u64 rate)
 {
@@ -182,7 +185,7 @@ static __always_inline void slower_drop_idle(hls_t *h, slower_budget_t *list, st
 		slower_remove(list, vp, i);
 }
 
-/* The deadline that the server v has from now on. */
+/* The deadline that the server v should have now. */
 static __always_inline u64 slower_next_deadline(hls_t *h, u32 s, u32 v)
 {
 	const struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
@@ -192,7 +195,7 @@ static __always_inline u64 slower_next_deadline(hls_t *h, u32 s, u32 v)
 	return vp->deadline_at > h->now_ns ? vp->deadline_at : h->now_ns + h->scheduler[s].param[0];
 }
 
-/* The server v has the deadline of now, and a budget for that. */
+/* Gives the server v its current deadline, and a budget for it. */
 HLS_GLOBAL_FUNC u32 slower_notice(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
@@ -219,7 +222,7 @@ HLS_GLOBAL_FUNC u32 slower_notice(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
-/* Whether the server v is to have another deadline: the one that it has has passed, or another one is told. */
+/* Whether the server v needs another deadline: its own has passed, or its child has told another one. */
 static __always_inline bool slower_is_due(hls_t *h, u32 s, u32 v)
 {
 	return slower_next_deadline(h, s, v) != POLICY_VP(struct slower_vp, v)->deadline_at;
@@ -282,7 +285,7 @@ HLS_GLOBAL_FUNC u32 slower_queue(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
-/* The VP is READY, with the deadline of now. */
+/* The VP is READY: gives it its current deadline, and queues it. */
 static __always_inline void slower_enqueue(hls_t *h, u32 s, u32 v)
 {
 	slower_notice(h, s, v);
@@ -291,7 +294,7 @@ static __always_inline void slower_enqueue(hls_t *h, u32 s, u32 v)
 	slower_tell(h, s);
 }
 
-/* The VP is in no queue any more. It may be throttled still. */
+/* Takes the VP out of its queue. It may still be throttled. */
 static __always_inline void slower_dequeue(hls_t *h, u32 s, u32 v)
 {
 	struct slower __arena *slower = POLICY_STATE(struct slower, s);
@@ -367,7 +370,7 @@ HLS_GLOBAL_FUNC u32 slower_renew(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
-/* Servers that are to have another deadline have it first, which may leave them without budget: each at most once. */
+/* Servers that need another deadline get it first, each at most once; that may leave them without budget. */
 static __always_inline u32 slower_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct slower __arena *slower = POLICY_STATE(struct slower, s);
@@ -384,7 +387,7 @@ static __always_inline u32 slower_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
-/* The server had a CPU for used_ns, by the deadline that it had. */
+/* The server had a CPU for used_ns: charges the budgets of its deadline and of all later ones. */
 HLS_GLOBAL_FUNC u32 slower_charge(hls_t *h __arg_arena, u32 s, u32 v, u64 used_ns, u32 kind)
 {
 	const struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
@@ -418,7 +421,7 @@ static __always_inline bool slower_preempts(hls_t *h, u32 ready, u32 running)
 	return POLICY_VP(struct slower_vp, ready)->deadline_at < POLICY_VP(struct slower_vp, running)->deadline_at;
 }
 
-/* A child has told another deadline. What it has had until now counts for the old one, so a RUNNING one is charged. */
+/* A child has told another deadline. Its use until now counts for the old deadline, so a RUNNING child is charged. */
 static __always_inline void slower_told(hls_t *h, u32 s, u32 v)
 {
 	if (!slower_is_due(h, s, v))
@@ -429,7 +432,7 @@ static __always_inline void slower_told(hls_t *h, u32 s, u32 v)
 		slower_requeue(h, s, v);
 }
 
-/* A READY VP is to have another deadline: one with budget first. */
+/* Gives a READY VP another deadline, a VP with budget first. */
 static __always_inline u32 slower_timer(hls_t *h, u32 s)
 {
 	struct slower __arena *slower = POLICY_STATE(struct slower, s);
@@ -445,7 +448,7 @@ static __always_inline u32 slower_timer(hls_t *h, u32 s)
 }
 
 /*
- * A thread tells its deadline: that many ns from now; 0: it has none. A READY one comes first in its queue, where the
+ * A thread tells its deadline: `ahead_ns` from now; 0: it has none. A READY VP is put first in its queue, where the
  * timer finds it.
  */
 static __always_inline void slower_thread_tells(hls_t *h, u32 s, u32 v, u64 ahead_ns)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Threads that are suspended: to its scheduler such a thread is one that sleeps, whatever it does, and so no scheduler
- * above it can give it a CPU. Only whoever suspended it resumes it (G. Parmer and R. West, ACM TECS 13(1s), 2013, Table
- * I: COS_STATE_SCHED_EXCL); who may do so is not known here. A thread that is moved stays suspended.
+ * Suspended threads: to its scheduler a suspended thread sleeps, whatever it does, so no scheduler above it can give it
+ * a CPU. Only the party that suspended it may resume it (G. Parmer and R. West, ACM TECS 13(1s), 2013, Table I:
+ * COS_STATE_SCHED_EXCL); this file does not check that. A thread that is moved stays suspended.
  */
 
-/* Suspends the thread of v, or with `on` 0 resumes it. No effect where it is as it is to be. */
+/* Suspends the thread of v, or with `on` 0 resumes it. No effect if it is so already. */
 HLS_ENTRY s64 hls_suspend(hls_t *h __arg_arena, u32 v, u32 on, u64 now_ns)
 {
 	if (!vp_exists(h, v) || h->vp[v].child)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Time: the timers of schedulers, the ends of slices, and time that a CPU loses to others. The platform asks when
- * something is due next and calls then. Nothing here gives or takes a CPU, but where the policy of a scheduler is
- * replaced by the fallback: that waits for the next look at the timers, too.
+ * something is due next and calls then. Nothing here gives or takes a CPU, except when the fallback replaces the policy
+ * of a faulty scheduler: that also waits for the next look at the timers.
  */
 
 /*
- * Calls the timer hook of s, which is due, until it names no VP any more, or has named HLS_MAX_BATCH: then the rest is
- * due at once. Returns how many VPs others may name in this batch, which was `left` before.
+ * Calls the timer hook of s, which is due, until it names no further VP, or has named HLS_MAX_BATCH: then the rest is
+ * due at once. Returns how many VPs other schedulers may name in this batch, which was `left` before.
  */
 static __always_inline u32 call_timer(hls_t *h, u32 s, u32 left)
 {

@@ -121,7 +121,7 @@ static void add_up(hls_t *h, u32 v)
 		wanting_begin(h, h->vp[v].child);
 }
 
-/* Removes a VP from those that its child scheduler holds; no effect where it is none of them. */
+/* Removes a VP from the VPs that its child scheduler holds; no effect if it is not among them. */
 static void remove_up(hls_t *h, u32 v)
 {
 	scheduler_t *below = &h->scheduler[h->vp[v].child];
@@ -164,7 +164,7 @@ static void set_pinned(hls_t *h, vp_t *vp, bool pinned)
 	h->nr_pinned += pinned ? 1 : -1;
 }
 
-/* Removes a VP from the claims of whatever CPU it claims. */
+/* Removes a VP from the claims of the CPU that it claims. */
 static void drop_claim(hls_t *h, u32 v)
 {
 	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && (h->vp[v].flags & HLS_SEEKING) && can_loop; cpu++) {
@@ -210,7 +210,7 @@ HLS_ENTRY s64 hls_attach_root(hls_t *h __arg_arena, u32 s, u32 cpu)
 	return v;
 }
 
-/* All VPs of the CPU's path lose it, and the root scheduler holds its root VP no more. */
+/* All VPs of the CPU's path lose it, and the root scheduler no longer holds its root VP. */
 HLS_RARE_FUNC u32 take_cpu_away(hls_t *h __arg_arena, u32 cpu)
 {
 	cpu_t *c = &h->cpu[cpu];
@@ -229,7 +229,7 @@ HLS_RARE_FUNC u32 take_cpu_away(hls_t *h __arg_arena, u32 cpu)
 }
 
 /*
- * A CPU goes offline: all VPs of its path lose it, and the root scheduler holds its root VP no more. The last CPU
+ * A CPU goes offline: all VPs of its path lose it, and the root scheduler no longer holds its root VP. The last CPU
  * cannot go.
  */
 HLS_ENTRY s64 hls_offline(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
@@ -509,7 +509,7 @@ HLS_ENTRY s64 hls_set_affinity(hls_t *h __arg_arena, u32 v, u64 cpus, u64 now_ns
 }
 
 /*
- * From now on the changes of a VP's state are recorded, or with `on` 0 no more. The state of the VP now is recorded
+ * From now on the changes of a VP's state are recorded, or with `on` 0 no longer. The state of the VP now is recorded
  * first: as a request if it is READY, as a grant if it is RUNNING.
  */
 HLS_ENTRY s64 hls_watch(hls_t *h __arg_arena, u32 v, u32 on)

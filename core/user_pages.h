@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The pages of schedulers whose policies have them (hls_policy.has_pages). The core gives each such scheduler the
- * number of a pair of pages, from 1 on, for as long as it lives; 0: all were taken, and it goes without.
+ * The pages of schedulers with a policy that has pages (hls_policy.has_pages). The core gives each such scheduler the
+ * number of a pair of pages, from 1 on, for its lifetime; 0: all were taken, and it has none.
  */
 #ifndef HLS_USER_PAGES_H
 #define HLS_USER_PAGES_H
@@ -12,7 +12,7 @@
 /* Reads or writes a word of a page once, as it stands there. */
 #define PAGE_WORD(word) (*(volatile hls_word *)&(word))
 
-/* Has the compiler write what stands before this first. */
+/* Makes the compiler write first what stands before this. */
 #define PAGE_BARRIER() asm volatile("" ::: "memory")
 
 /* The pages of s; NULL: it has none. */
@@ -34,7 +34,7 @@ static __always_inline struct hls_user_page *user_page(const hls_t *h, u32 s)
 			clear_words[n_clear] = 0;                                              \
 	} while (0)
 
-/* Makes the pages of s those of a scheduler to which nothing has happened. */
+/* Resets the pages of s to the state before any event. */
 HLS_GLOBAL_FUNC u32 clear_pages(hls_t *h __arg_arena, u32 s)
 {
 	struct hls_kernel_page *kernel = kernel_page(h, s);
@@ -48,7 +48,7 @@ HLS_GLOBAL_FUNC u32 clear_pages(hls_t *h __arg_arena, u32 s)
 	return 0;
 }
 
-/* Gives s, whose policy has pages, a pair of them; where all are taken, none. */
+/* Gives s a pair of pages; none if all are taken. */
 static __always_inline void take_pages(hls_t *h, u32 s)
 {
 	u64 free = ~h->pages_taken;
@@ -61,7 +61,7 @@ static __always_inline void take_pages(hls_t *h, u32 s)
 	clear_pages(h, s);
 }
 
-/* s has its pages no more. */
+/* Takes the pages of s back. */
 static __always_inline void give_pages_back(hls_t *h, u32 s)
 {
 	u32 number = h->scheduler[s].page;

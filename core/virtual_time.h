@@ -9,7 +9,7 @@
 #include "policy.h"
 
 #define VIRTUAL_SHIFT 8
-/* A virtual time that has not changed for so long is behind, even where a comparison, which wraps, denies it. */
+/* A virtual time that has not changed for this long is behind, even if a comparison, which wraps, says otherwise. */
 #define VIRTUAL_FORGET_NS HLS_S(86400)
 
 static __always_inline bool virtual_before(u64 a, u64 b)
@@ -17,7 +17,7 @@ static __always_inline bool virtual_before(u64 a, u64 b)
 	return (s64)(a - b) < 0;
 }
 
-/* How much virtual time this much CPU time is for the VP of such a share, rounded down. */
+/* CPU time as virtual time of a VP with this share, rounded down. */
 static __always_inline u64 virtual_of(u64 ns, u64 share)
 {
 	return (ns << VIRTUAL_SHIFT) / share;
@@ -26,11 +26,11 @@ static __always_inline u64 virtual_of(u64 ns, u64 share)
 /* Up to where a VP has used its share, in virtual time. */
 struct virtual_account {
 	u64 used;
-	u64 rest; /* of the division that made `used`: it is carried over, so that no share drifts */
+	u64 rest; /* remainder of the division that made `used`: carried over, so that no share drifts */
 };
 typedef struct virtual_account __arena virtual_account_t;
 
-/* The VP of such a share had used_ns of CPU time. */
+/* The VP, which has this share, had used_ns of CPU time. */
 static __always_inline void virtual_charge(virtual_account_t *account, u64 share, u64 used_ns)
 {
 	u64 service = (used_ns << VIRTUAL_SHIFT) + account->rest, quotient = service / share;
@@ -38,7 +38,7 @@ static __always_inline void virtual_charge(virtual_account_t *account, u64 share
 	account->rest = service - quotient * share;
 }
 
-/* The VP goes on at `at`, and not before. */
+/* The VP goes on at the virtual time `at`. */
 static __always_inline void virtual_skip_to(virtual_account_t *account, u64 at)
 {
 	account->used = at;

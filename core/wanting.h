@@ -3,9 +3,9 @@
  * Which children of a scheduler want a CPU and are not throttled: so that a child for a free CPU is found without a
  * walk over all children.
  *
- * A child that is pinned lies, while it is READY, in a search tree. A child that is not pinned lies, while it is READY
- * or RUNNING, in a list, if its scheduler holds several VPs; a scheduler that holds one never looks for a child. Both
- * know the order of the scheduler's children, among which the one that was added last comes first.
+ * A pinned child lies in a search tree while it is READY. A child that is not pinned lies in a list while it is READY
+ * or RUNNING, if its scheduler holds several VPs; a scheduler that holds one VP never looks for a child. In both, a
+ * node holds the child's place in the order of children: newest first.
  */
 #ifndef HLS_WANTING_H
 #define HLS_WANTING_H
@@ -32,7 +32,7 @@ static __always_inline void wanting_add_pinned(hls_t *h, u32 v)
 	tree_push(h->wanting_node, &sched->pinned, v, h->vp[v].usable);
 }
 
-/* The pinned child v is not READY any more, or throttled. */
+/* The pinned child v is no longer READY, or is throttled. */
 static __always_inline void wanting_remove_pinned(hls_t *h, u32 v)
 {
 	scheduler_t *sched = in_register(&h->scheduler[h->vp[v].parent]);
@@ -40,7 +40,7 @@ static __always_inline void wanting_remove_pinned(hls_t *h, u32 v)
 	tree_remove(h->wanting_node, &sched->pinned, v);
 }
 
-/* The child v, which is not pinned, wants a CPU. No effect where it is in the list. */
+/* The child v, which is not pinned, wants a CPU. No effect if v is in the list. */
 HLS_RARE_FUNC u32 wanting_link(hls_t *h __arg_arena, u32 v)
 {
 	scheduler_t *sched = &h->scheduler[h->vp[v].parent];
@@ -56,7 +56,7 @@ HLS_RARE_FUNC u32 wanting_link(hls_t *h __arg_arena, u32 v)
 	return 0;
 }
 
-/* The child v, which is not pinned, wants no CPU any more, or is throttled. No effect where it is not in the list. */
+/* The child v, which is not pinned, no longer wants a CPU, or is throttled. No effect if v is not in the list. */
 HLS_RARE_FUNC u32 wanting_unlink(hls_t *h __arg_arena, u32 v)
 {
 	tree_node_t *n = &h->wanting_node[v];
@@ -73,15 +73,15 @@ HLS_RARE_FUNC u32 wanting_unlink(hls_t *h __arg_arena, u32 v)
 	return 0;
 }
 
-/* The child v, which is not READY, is about to be pinned, or to be so no more: it is in no list from now on. */
+/* The child v, which is not READY, is about to be pinned or unpinned: it leaves the list. */
 static __always_inline void wanting_forget(hls_t *h, u32 v)
 {
 	if (h->scheduler[h->vp[v].parent].nr_up > 1)
 		wanting_unlink(h, v);
-	h->wanting_node[v].height = 0; /* of a list that was left as it was when s lost its second VP */
+	h->wanting_node[v].height = 0; /* left over from a list that ended when s lost its second VP */
 }
 
-/* The READY child v is throttled no more. */
+/* The READY child v is no longer throttled. */
 static __always_inline void wanting_add(hls_t *h, u32 v)
 {
 	const vp_t *vp = in_register(&h->vp[v]);
@@ -102,8 +102,8 @@ static __always_inline void wanting_remove(hls_t *h, u32 v)
 }
 
 /*
- * s holds a second VP, as it may where that is a CPU: makes the list of its children. The only walk over all of them;
- * it is made when a CPU becomes the second one of a domain.
+ * s has got a second VP; it has children already only if that VP is a whole CPU. Makes the list of its children. This
+ * is the only walk over all children; it is made when a CPU becomes the second one of a domain.
  */
 HLS_RARE_FUNC u32 wanting_begin(hls_t *h __arg_arena, u32 s)
 {
@@ -123,9 +123,9 @@ HLS_RARE_FUNC u32 wanting_begin(hls_t *h __arg_arena, u32 s)
 
 /*
  * The first READY child of s that is neither throttled nor pinned, in the order of children; 0: none. The list is in
- * another order, and where CPUs are free it is short: it has not many more members than s holds VPs. It is long where a
- * CPU comes online and all others are busy; then one of the first children in their own order is READY, probably, and
- * ends the search. Without the list (s holds one VP) only a CPU that comes online, and the fallback, have to search.
+ * another order. While CPUs are free it is short: it has not many more members than s holds VPs. It is long when a CPU
+ * comes online while all others are busy; then, probably, one of the first children in order is READY and ends the
+ * search. Without the list (s holds one VP) only a CPU that comes online, and the fallback, have to search.
  */
 static __always_inline u32 wanting_first_unpinned(hls_t *h, u32 s)
 {
@@ -165,7 +165,7 @@ HLS_RARE_FUNC u32 wanting_first(hls_t *h __arg_arena, u32 s, u64 cpus)
 	return tree_before(&h->wanting_node[pinned], &h->wanting_node[unpinned]) ? pinned : unpinned;
 }
 
-/* Whether the child v is where it is looked for, if it wants a CPU, and only then. */
+/* Whether the child v is in its tree or list exactly if it has to be there. */
 static __always_inline bool wanting_is_sound_for(hls_t *h, u32 v)
 {
 	const vp_t *vp = &h->vp[v];

@@ -5,9 +5,9 @@
  *	if (hls_reserve(5000000, 33000000, 1))  // 5ms in every 33ms, and no more
  *		perror("hls_reserve");
  *
- * Plain C, header only, nothing but libc; where a strict standard hides syscall(2), define _GNU_SOURCE. Each function
- * asks the control server once, by its socket (docs/control.md has the protocol), and returns 0, or -1 with errno.
- * hls_tell() is another thing: one system call. The errors:
+ * Plain C, header only, needs only libc; where a strict standard hides syscall(2), define _GNU_SOURCE. Each function
+ * asks the control server once, by its socket (docs/control.md has the protocol), and returns 0, or -1 with errno. Only
+ * hls_tell() is different: it is one system call. The errors:
  *
  *	EBUSY   it cannot be guaranteed beside what others were promised, or the scheduler takes no more threads, or
  *		the user has too many connections to the server
@@ -17,10 +17,10 @@
  *	ESHUTDOWN  the run has ended, or is about to, and with it all that was asked of it: soon no hierarchy runs
  *	EIO     the server failed, or what answers is not such a server
  *
- * After an error nothing has changed, unless the connection was lost: EAGAIN, EPIPE, ECONNRESET. EAGAIN says that no
- * reply has come within HLS_PATIENCE seconds, as from a server that is stopped. The connection is lost also where the
- * run ends before the reply has come. `hls ctl` gives the reasons in words. A thread in another PID namespace than
- * the server's has no number that the server knows, so it cannot ask for itself.
+ * After an error nothing has changed, unless the connection was lost: EAGAIN, EPIPE, ECONNRESET. EAGAIN: no reply has
+ * come within HLS_PATIENCE seconds, for example because the server is stopped. The connection is also lost if the run
+ * ends before the reply has come. `hls ctl` gives the reasons in words. A thread in another PID namespace than the
+ * server's has no number that the server knows, so it cannot ask for itself.
  */
 #ifndef HLS_CONTROL_H
 #define HLS_CONTROL_H
@@ -71,7 +71,7 @@ static inline void hls_close_descriptors(struct hls_descriptors *descriptors)
 		close(descriptors->fd[--descriptors->count]);
 }
 
-/* Receives some bytes, and the descriptors that come with them in place of those that came before. */
+/* Receives some bytes; descriptors that come with them replace earlier ones. */
 static inline ssize_t hls_receive_some(int fd, char *chunk, size_t size, struct hls_descriptors *descriptors)
 {
 	union {
@@ -122,7 +122,7 @@ static inline int hls_receive(int fd, char *reply, size_t size, struct hls_descr
 	}
 }
 
-/* The errno of a reply; 0: the reply is no error. Quotes within a text are escaped: no text is taken for the member. */
+/* The errno of a reply; 0: the reply is no error. Quotes within a text are escaped: no text is mistaken for it. */
 static inline int hls_errno_of(const char *reply)
 {
 	static const struct {
@@ -147,8 +147,8 @@ static inline int hls_errno_of(const char *reply)
 }
 
 /*
- * How long a reply is waited for, in seconds: users take turns, with pauses of up to a second between two. And the
- * same where the kernel may have to verify an engine before.
+ * How many seconds to wait for a reply: users take turns, with pauses of up to a second between two. The second is for
+ * calls for which the kernel may first have to verify an engine.
  */
 #define HLS_PATIENCE 60
 #define HLS_PATIENCE_FOR_AN_ENGINE 600
@@ -168,7 +168,7 @@ static inline int hls_connect_to(int fd, const char *path)
 	return connect(fd, (const struct sockaddr *)&address, sizeof(address));
 }
 
-/* Connects to the hierarchy: by root's socket where the system lets the caller, so that no crowd of users is before. */
+/* Connects to the hierarchy: by root's socket if the system lets the caller, so as not to queue behind other users. */
 static inline int hls_connect(int fd)
 {
 	return hls_connect_to(fd, HLS_SOCKET ".root") ? hls_connect_to(fd, HLS_SOCKET) : 0;
@@ -197,8 +197,8 @@ static inline int hls_exchange(const char *message, size_t length, struct hls_de
 }
 
 /*
- * Sends a message and waits for its reply, for so many seconds, and for `count` descriptors that come with it, two at
- * most. They go into fds, and are the caller's to close; after an error there are none.
+ * Sends a message and waits up to `seconds` for its reply, and for `count` descriptors that come with it, two at most.
+ * They go into fds, and the caller closes them; after an error there are none.
  */
 static inline int hls_call_with_fds(const char *message, size_t length, int *fds, int count, int seconds)
 {
@@ -235,7 +235,7 @@ static inline int hls_is_plain(const char *text)
 	return 1;
 }
 
-/* Makes the call of this message, written as by printf(). -1 with errno: EINVAL, it is too long. */
+/* Makes a call with this message, formatted as by printf(). -1 with errno: EINVAL, it is too long. */
 __attribute__((format(printf, 1, 2))) static inline int hls_call_as(const char *format, ...)
 {
 	char message[512];
@@ -270,7 +270,7 @@ static inline int hls_release(void)
 }
 
 /*
- * Changes a parameter that the calling thread has with its scheduler, written as in a hierarchy file:
+ * Changes a parameter of the calling thread at its scheduler, written as in a hierarchy file:
  * hls_message("budget", "6ms"), hls_message("share", "3").
  */
 static inline int hls_message(const char *parameter, const char *value)
@@ -284,7 +284,7 @@ static inline int hls_message(const char *parameter, const char *value)
 			   (long)syscall(SYS_gettid), parameter, value);
 }
 
-/* Moves the calling thread below a scheduler, with the presets of the parameters that this asks of its children. */
+/* Moves the calling thread below a scheduler, with the presets of that scheduler's parameters for children. */
 static inline int hls_move(const char *scheduler)
 {
 	if (!hls_is_plain(scheduler)) {
@@ -297,7 +297,7 @@ static inline int hls_move(const char *scheduler)
 
 /*
  * A file descriptor by which the threads of this process send messages to their schedulers, for hls_tell(); -1 with
- * errno. The caller closes it. It is of no use when the run has ended.
+ * errno. The caller closes it. It is useless after the run has ended.
  */
 static inline int hls_messenger(void)
 {
@@ -308,11 +308,11 @@ static inline int hls_messenger(void)
 }
 
 /*
- * Schedulers whose policy is a process (hls_pages.h; docs/control.md). The descriptors of their two pages are handed
- * over in `pages`, to be mapped: first the kernel page, for reading, then the user page. The caller closes them.
+ * Schedulers with a process as their policy (hls_pages.h; docs/control.md). `pages` gets the descriptors of the two
+ * pages, to be mapped: first the kernel page, for reading, then the user page. The caller closes them.
  */
 
-/* Writes the parameters of a request: names and values in turn, up to NULL. 0, or -1: they cannot be. */
+/* Writes the parameters of a request: names and values in turn, up to NULL. Returns 0, or -1 if that is impossible. */
 static inline int hls_write_parameters(char *text, size_t size, const char *const *parameters)
 {
 	size_t length = 0;
@@ -332,9 +332,9 @@ static inline int hls_write_parameters(char *text, size_t size, const char *cons
 
 /*
  * Creates a scheduler of the policy user-level below another one. The calling thread becomes its agent, which decides
- * who of the threads below runs. `parameters`: those of both policies, names and values in turn as a hierarchy file has
- * them, up to NULL. The scheduler goes when it is demoted, or when the last thread below it has gone, the agent
- * included.
+ * which of the threads below runs. `parameters`: the parameters of both policies, names and values in turn as in a
+ * hierarchy file, up to NULL. The scheduler goes when it is demoted, or when the last thread below it has gone, the
+ * agent included.
  */
 static inline int hls_promote(const char *name, const char *below, const char *const *parameters, int pages[2])
 {
@@ -370,8 +370,8 @@ static inline int hls_write_about(char *message, size_t size, const char *method
 }
 
 /*
- * Fresh pages of a scheduler that is there, for a process that takes it over. Whoever has the pages that it had before
- * decides nothing any more.
+ * Fresh pages of an existing scheduler, for a process that takes it over. A process that has its old pages no longer
+ * decides anything.
  */
 static inline int hls_pages(const char *name, int pages[2])
 {
@@ -381,7 +381,7 @@ static inline int hls_pages(const char *name, int pages[2])
 	return length < 0 ? -1 : hls_call_with_fds(message, (size_t)length, pages, 2, HLS_PATIENCE);
 }
 
-/* Ends a scheduler, and all that are below it: their threads go to the scheduler above it. */
+/* Ends a scheduler and all schedulers below it: their threads go to the scheduler above it. */
 static inline int hls_demote(const char *name)
 {
 	char message[512];
@@ -392,7 +392,7 @@ static inline int hls_demote(const char *name)
 
 /*
  * Moves a thread into a slot of the scheduler, 0 to 63, or 64: any that is free. Slot 0 makes the thread the agent.
- * `urgency` counts where the process says nothing else of the thread.
+ * `urgency` counts unless the process gives the thread another one.
  */
 static inline int hls_grant(const char *name, pid_t thread, uint64_t urgency, unsigned slot)
 {
@@ -405,7 +405,7 @@ static inline int hls_grant(const char *name, pid_t thread, uint64_t urgency, un
 			   name, (long)thread, urgency, slot);
 }
 
-/* Moves a thread from a scheduler whose policy is a process to the scheduler above that one. */
+/* Moves a thread from a scheduler with a process as its policy to the scheduler above that one. */
 static inline int hls_revoke(pid_t thread)
 {
 	return hls_call_as("{\"method\":\"hls.Control.Revoke\",\"parameters\":{\"thread\":%ld}}", (long)thread);
@@ -425,18 +425,17 @@ static inline int hls_suspend(pid_t thread, const char *by)
 			   (long)thread, by);
 }
 
-/* Resumes a thread that was suspended, for whoever could suspend it. */
+/* Resumes a suspended thread; for callers that could suspend it. */
 static inline int hls_resume(pid_t thread)
 {
 	return hls_call_as("{\"method\":\"hls.Control.Resume\",\"parameters\":{\"thread\":%ld}}", (long)thread);
 }
 
 /*
- * Sends the calling thread's scheduler a message: number `number` of those that `hls policies` lists for its policy,
- * with up to four values in their order, times in nanoseconds. One system call, without privileges; if the policy has
- * the thread wait, the thread waits before this returns. Returns the policy's answer, or -1 with errno: ENOENT, the
- * hierarchy does not schedule the thread; ENOSYS, its policy has no such message; EBUSY and EINVAL may be the
- * policy's answer, too.
+ * Sends the calling thread's scheduler a message: number `number` in the list of `hls policies` for its policy, with up
+ * to four values in order, times in nanoseconds. One system call, without privileges; if the policy makes the thread
+ * wait, the thread waits before this returns. Returns the policy's answer, or -1 with errno: ENOENT, the hierarchy does
+ * not schedule the thread; ENOSYS, its policy has no such message; EBUSY and EINVAL may be the policy's answer, too.
  */
 static inline int64_t hls_tell(int messenger, uint32_t number, const uint64_t values[4])
 {

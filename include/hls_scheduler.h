@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * For authors of user-level schedulers: a program decides which threads of a hierarchy run, and writes no word of the
- * pages of hls_pages.h itself. docs/user-level-schedulers.md begins at the beginning.
+ * For authors of user-level schedulers: a program decides which threads of a hierarchy run, without writing to the
+ * pages of hls_pages.h itself. docs/user-level-schedulers.md is an introduction.
  *
  *	static unsigned first(struct hls_scheduler *s, unsigned cpu, hls_word candidates)
  *	{
@@ -12,12 +12,12 @@
  *
  * An author writes the functions of Figure 8 of G. Parmer and R. West, "Predictable and Configurable Component-Based
  * Scheduling in the Composite OS", ACM TECS 13(1s), 2013. This file is the library beside them (section 2.5 there): it
- * works off the events, tells the policy, asks it who is to run, and writes that into the page.
+ * processes the events, tells the policy, asks it which child is to run, and writes that into the page.
  *
  * The agent, the thread that runs the policy, does this in a turn, and parks by sched_yield() until it is asked again
- * (hls_scheduler_run). A turn makes no system call and uses nothing but the two pages and what it is given, so that the
- * simulator plays it as well (hls_agent_turn). Another thread of the process may decide just before it blocks
- * (hls_decide_blocking), or name who is next and let that one run (hls_switch_to).
+ * (hls_scheduler_run). A turn makes no system call and uses only the two pages and its arguments, so that the simulator
+ * can also play it (hls_agent_turn). Another thread of the process may decide just before it blocks
+ * (hls_decide_blocking), or name the next child and let it run (hls_switch_to).
  *
  * C11 and C++, header only; where a strict standard hides system calls, define _GNU_SOURCE.
  */
@@ -33,20 +33,20 @@
 /*
  * The lock.
  *
- * What a policy keeps, and what the library knows, is for one thread at a time: for the agent in its turn, or for a
- * thread of the process that has taken this lock. Taking it makes no system call but where two meet. The agent never
+ * The state of the policy and of the library is for one thread at a time: for the agent in its turn, or for a thread of
+ * the process that has taken this lock. Taking it makes no system call unless two threads compete. The agent never
  * waits for it: it puts its turn off, and urgencies choose meanwhile.
  *
- * As in the paper (section 2.4), whoever wants the lock helps the thread that has it: that thread has the greatest
+ * As in the paper (section 2.4), a thread that wants the lock helps the thread that has it: the holder has the greatest
  * urgency until it gives the lock back. A thread that dies with the lock leaves the scheduler to urgencies.
  */
 
-/* The word of the lock: 1 more than the slot of who has it; whether a thread waits; whether a turn was put off. */
+/* The word of the lock: the holder's slot plus 1; whether a thread waits; whether a turn was put off. */
 #define HLS_LOCK_OWNER 0xffU
 #define HLS_LOCK_IS_AWAITED 0x100U
 #define HLS_LOCK_IS_IN_TURN 0x200U
 
-/* A turn that was put off begins after so long, if who has the lock is no child and cannot have the agent asked. */
+/* A turn that was put off begins after this time, if the lock's holder is no child and cannot have the agent asked. */
 #define HLS_PUT_OFF_NS 1000000
 
 static inline int hls_change_lock(struct hls_scheduler *s, unsigned *from, unsigned to)
@@ -54,7 +54,7 @@ static inline int hls_change_lock(struct hls_scheduler *s, unsigned *from, unsig
 	return __atomic_compare_exchange_n(&s->lock, from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-/* Takes the lock for the thread in the slot, HLS_NOBODY: for one that is no child. Returns 0 if another one has it. */
+/* Takes the lock for the thread in the slot; HLS_NOBODY: for a thread that is no child. Returns 0 if it is taken. */
 static inline int hls_try_lock(struct hls_scheduler *s, unsigned slot)
 {
 	unsigned word = 0;
@@ -62,7 +62,7 @@ static inline int hls_try_lock(struct hls_scheduler *s, unsigned slot)
 	return hls_change_lock(s, &word, slot + 1);
 }
 
-/* Helps the child that has the lock, by the word of the lock. Comes before the note in that word. */
+/* Helps the child that has the lock according to the word of the lock. To be called before that word is changed. */
 static inline void hls_help(struct hls_scheduler *s, unsigned word)
 {
 	unsigned slot = (word & HLS_LOCK_OWNER) - 1;
@@ -74,7 +74,7 @@ static inline void hls_help(struct hls_scheduler *s, unsigned word)
 	__atomic_fetch_or(&s->user->touched, HLS_BIT(slot), __ATOMIC_RELEASE);
 }
 
-/* Those who were helped have their own urgencies again. */
+/* Children that were helped get their own urgencies back. */
 static inline void hls_end_help(struct hls_scheduler *s)
 {
 	unsigned slot;
@@ -92,8 +92,8 @@ static inline long hls_futex(unsigned *word, int operation, unsigned value)
 }
 
 /*
- * Gives the lock back, which hls_lock() or hls_try_lock() took for the thread in the slot. Lets whoever wanted it
- * meanwhile go first: a thread that waits, the agent.
+ * Gives back the lock that hls_lock() or hls_try_lock() took for the thread in the slot. Lets those that wanted it
+ * meanwhile go first: a waiting thread, the agent.
  */
 static inline void hls_unlock(struct hls_scheduler *s, unsigned slot)
 {
@@ -128,15 +128,16 @@ static inline unsigned hls_self(const struct hls_scheduler *s)
 	return HLS_NOBODY;
 }
 
-/* The CPU of the calling thread. Where it cannot be had: one that no page knows. */
+/* The CPU of the calling thread. If it is unknown: a number that no page has. */
 static inline unsigned hls_this_cpu(void)
 {
 	return (unsigned)sched_getcpu();
 }
 
 /*
- * Names who is to have the CPU, the calling thread's, after the event that follows so many, if that is the thread's,
- * which is going to block or to yield. HLS_NOBODY: nobody.
+ * Names the child that is to have the CPU of the calling thread when that thread has blocked or yielded, which it is
+ * going to do. `events`: how many events there were; the decision holds if the next one is the thread's. `next`
+ * HLS_NOBODY: no decision.
  */
 static inline void hls_name_next(struct hls_scheduler *s, unsigned cpu, hls_word events, unsigned self,
 				 unsigned next)
@@ -167,8 +168,8 @@ static inline unsigned hls_lock(struct hls_scheduler *s)
 }
 
 /*
- * Another thread has the lock: the agent is to park, and to be asked when that thread gives it back. Returns 0 if the
- * lock may be free by now.
+ * Another thread has the lock: the agent is to park, and is asked when that thread gives the lock back. Returns 0 if
+ * the lock may be free by now.
  */
 static inline int hls_put_off(struct hls_scheduler *s)
 {
@@ -202,9 +203,9 @@ static inline void hls_scheduler_turn(struct hls_scheduler *s)
  */
 
 /*
- * Decides who has the CPU when the calling thread has blocked, which it is going to do next. If something else happens
- * before, the decision is stale, and is not followed. Pays where the agent is not asked about HLS_EVENT_BLOCK of the
- * thread (hls_ask).
+ * Decides which child has the CPU when the calling thread has blocked, which it is going to do next. If something else
+ * happens before, the decision is stale, and is not followed. Worthwhile if the agent is not asked about
+ * HLS_EVENT_BLOCK of the thread (hls_ask).
  */
 static inline void hls_decide_blocking(struct hls_scheduler *s)
 {
@@ -224,7 +225,7 @@ static inline void hls_decide_blocking(struct hls_scheduler *s)
 
 /*
  * Lets the child in the slot run now, in place of the calling thread, which stays READY: the paper's
- * cos_switch_thread(). Where something else happens before, urgencies choose.
+ * cos_switch_thread(). If something else happens before, urgencies choose.
  */
 static inline void hls_switch_to(struct hls_scheduler *s, unsigned slot)
 {
@@ -236,7 +237,7 @@ static inline void hls_switch_to(struct hls_scheduler *s, unsigned slot)
  * The agent as a thread of a process.
  */
 
-/* Maps a page by its descriptor; NULL with errno. */
+/* Maps a page by its descriptor; on an error NULL with errno. */
 static inline void *hls_map_page(int descriptor, size_t size, int protection)
 {
 	void *page = mmap(NULL, size, protection, MAP_SHARED, descriptor, 0);
@@ -245,8 +246,8 @@ static inline void *hls_map_page(int descriptor, size_t size, int protection)
 }
 
 /*
- * A scheduler by the descriptors of its pages, the kernel page's first. They may be closed then. Returns 0, or -1 with
- * errno: EPROTO, the pages are of another version.
+ * Opens a scheduler by the descriptors of its pages, the kernel page's first. They may be closed afterwards. Returns 0,
+ * or -1 with errno: EPROTO, the pages are of another version.
  */
 static inline int hls_scheduler_map(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own,
 				    const int pages[2])
@@ -267,8 +268,8 @@ static inline int hls_scheduler_map(struct hls_scheduler *s, const struct hls_us
 }
 
 /*
- * The scheduler that `hls ctl promote` or the hierarchy file made this process the agent of, which the environment's
- * HLS_SCHEDULER names: NAME:DESCRIPTOR:DESCRIPTOR. Returns 0, or -1 with errno: ENOENT, there is none.
+ * Opens the scheduler for which `hls ctl promote` or the hierarchy file made this process the agent. HLS_SCHEDULER in
+ * the environment names it: NAME:DESCRIPTOR:DESCRIPTOR. Returns 0, or -1 with errno: ENOENT, there is none.
  */
 static inline int hls_scheduler_open(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own)
 {
@@ -283,8 +284,8 @@ static inline int hls_scheduler_open(struct hls_scheduler *s, const struct hls_u
 }
 
 /*
- * A new scheduler of this name, whose agent is the calling thread: hls_promote() of hls.h, with its errors. That has
- * the rest of the paper's Table I, too: hls_demote(), hls_grant() and hls_revoke().
+ * Creates a scheduler of this name with the calling thread as its agent: hls_promote() of hls.h, with its errors. hls.h
+ * also has the rest of the paper's Table I: hls_demote(), hls_grant() and hls_revoke().
  */
 static inline int hls_scheduler_promote(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own,
 					const char *name, const char *below, const char *const *parameters)
@@ -300,14 +301,14 @@ static inline int hls_scheduler_promote(struct hls_scheduler *s, const struct hl
 }
 
 /*
- * An agent that comes back from sched_yield() so often in a row though nobody has given it a CPU is an agent of nobody:
- * the hierarchy has gone, with the engine that would have said so. It must not go on yielding for ever.
+ * An agent that comes back from sched_yield() this often in a row without a grant has no scheduler: the hierarchy has
+ * gone, with the engine that would have said so. The agent must not go on yielding for ever.
  */
 #define HLS_MOST_UNGRANTED 100000
 
 /*
- * What an agent does: turns, and between them it parks. Returns when the calling thread is not the agent any more, as
- * after a demotion, when the hierarchy has gone, or when hls_scheduler_end() was called.
+ * The work of an agent: it takes its turns, and parks between them. Returns when the calling thread is no longer the
+ * agent, as after a demotion, when the hierarchy has gone, or when hls_scheduler_end() was called.
  */
 static inline void hls_scheduler_run(struct hls_scheduler *s)
 {
@@ -323,7 +324,7 @@ static inline void hls_scheduler_run(struct hls_scheduler *s)
 	}
 }
 
-/* The agent ends when it is asked next. May be called by a signal handler, and by any thread. */
+/* The agent ends the next time that it is asked. May be called by a signal handler, and by any thread. */
 static inline void hls_scheduler_end(struct hls_scheduler *s)
 {
 	s->ended = 1;

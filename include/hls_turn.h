@@ -2,11 +2,11 @@
 /*
  * The turn of a user-level scheduler: what a policy is (Figure 8 of G. Parmer and R. West, "Predictable and
  * Configurable Component-Based Scheduling in the Composite OS", ACM TECS 13(1s), 2013), what it may do, and the library
- * between it and the pages of hls_pages.h: this works off the events, tells the policy, asks it who is to run, and
- * writes that down.
+ * between it and the pages of hls_pages.h. The library processes the events, tells the policy, asks it which child is
+ * to run, and writes the answer into the page.
  *
- * All of it reads and writes nothing but the two pages and a struct hls_scheduler, and makes no system call. So the
- * simulator plays turns as well, by hls_agent_turn(). Authors include hls_scheduler.h.
+ * All of it reads and writes only the two pages and a struct hls_scheduler, and makes no system call. So the simulator
+ * can also play turns, by hls_agent_turn(). Authors include hls_scheduler.h.
  */
 #ifndef HLS_TURN_H
 #define HLS_TURN_H
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The answer of schedule() where the urgencies are to choose. */
+/* The answer of schedule() if the urgencies are to choose. */
 #define HLS_NOBODY HLS_SLOTS
 
 #define HLS_BIT(n) (1ULL << (n))
@@ -26,7 +26,7 @@
 #define HLS_EXPORTED __attribute__((visibility("default")))
 #endif
 
-/* Runs the statement for each slot in a mask, from the least on. */
+/* Runs the statement for each slot in a mask, in ascending order. */
 #define hls_for_each_slot(slot, mask)                                                                           \
 	for (hls_word slots_of_##slot = (mask); slots_of_##slot && (slot = hls_first_slot(slots_of_##slot), 1); \
 	     slots_of_##slot &= slots_of_##slot - 1)
@@ -35,54 +35,54 @@ struct hls_scheduler;
 
 /* What makes a policy. Any of the functions may be absent. */
 struct hls_user_policy {
-	/* A child has come, and wants no CPU yet; it has gone, whether or not it wanted one. */
+	/* A child has come, and wants no CPU yet; a child has gone, whether or not it wanted one. */
 	void (*thread_new)(struct hls_scheduler *s, unsigned slot);
 	void (*thread_remove)(struct hls_scheduler *s, unsigned slot);
-	/* The child wants a CPU from now on; none any more. */
+	/* The child wants a CPU from now on; it no longer wants one. */
 	void (*wakeup)(struct hls_scheduler *s, unsigned slot);
 	void (*block)(struct hls_scheduler *s, unsigned slot);
-	/* It has let others go first; or it has to, because its slice is over. */
+	/* The child has let others go first; or it has to, because its slice is over. */
 	void (*yielded)(struct hls_scheduler *s, unsigned slot);
-	/* It has had so much CPU time more. Comes before what happened after that time. */
+	/* The child has had ran_ns more of CPU time. Called before the events that happened after that time. */
 	void (*elapsed)(struct hls_scheduler *s, unsigned slot, hls_word ran_ns);
 	/* The time of hls_wake_at() has come. */
 	void (*timer)(struct hls_scheduler *s);
 	/*
-	 * Who of the candidates, a bit a slot and at least one, is to have the CPU. It may have been asked in vain: if
-	 * something else happens first, it is asked again.
+	 * Which of the candidates is to have the CPU: a bit a slot, at least one is set. The answer may go unused: if
+	 * something else happens first, the policy is asked again.
 	 */
 	unsigned (*schedule)(struct hls_scheduler *s, unsigned cpu, hls_word candidates);
-	/* HLS_BIT() of each event that the agent is asked about at once; 0: all. It hears of the others later. */
+	/* HLS_BIT() of each event about which the agent is asked at once; 0: all. It hears of the others later. */
 	hls_word asks;
 };
 
-/* What the library knows of a child. */
+/* What the library knows about a child. */
 struct hls_known {
-	hls_word child; /* by its number in the kernel page */
+	hls_word child; /* its number in the kernel page */
 	hls_word ran_ns;
-	hls_word urgency; /* that the policy gave it; 0: that of the hierarchy */
-	hls_word slices;  /* that the policy gave it so far */
+	hls_word urgency; /* from the policy; 0: the hierarchy's */
+	hls_word slices;  /* how many the policy has given it so far */
 };
 
 /* A scheduler. A policy reads the first members; the others are the library's. */
 struct hls_scheduler {
 	void *own;        /* the policy's own state */
-	hls_word now_ns;  /* the time: not later than it is, and not much earlier */
-	hls_word cpus;    /* of the hierarchy that are online, a bit each */
-	unsigned width;   /* how many of them the scheduler has at once; 1: any, and decisions are strict */
-	hls_word present; /* slots with a child, but for the agent's */
-	hls_word wanting; /* of them, those that want a CPU */
+	hls_word now_ns;  /* the time: not later than the real time, and not much earlier */
+	hls_word cpus;    /* CPUs of the hierarchy that are online, a bit each */
+	unsigned width;   /* how many CPUs the scheduler has at once; 1: any CPU, and decisions are strict */
+	hls_word present; /* slots with a child, except the agent's */
+	hls_word wanting; /* slots with a child that wants a CPU */
 	const char *settings;
 
 	const struct hls_kernel_page *kernel;
 	struct hls_user_page *user;
 	const struct hls_user_policy *policy;
 	hls_word seen;       /* the last event that was worked off */
-	hls_word held;       /* slots whose children are to get no CPU */
-	hls_word touched;    /* urgencies that the page has, and the engine was not told of */
+	hls_word held;       /* slots of children that are to get no CPU */
+	hls_word touched;    /* slots with an urgency in the page that the engine was not told */
 	hls_word wake_at_ns; /* when the policy wants its timer; 0: it does not */
 	hls_word asks[HLS_NR_EVENTS];
-	hls_word helped; /* slots whose urgency is the greatest, because they have, or had, the lock */
+	hls_word helped; /* slots with the greatest urgency, because they have, or had, the lock */
 	unsigned lock;
 	volatile int ended;
 	unsigned asks_once; /* the page asks for more than `asks` */
@@ -110,13 +110,13 @@ static inline unsigned hls_first_slot(hls_word mask)
  * What a policy may do. To be called in its functions, or by a thread that has the lock.
  */
 
-/* By what number the hierarchy knows the child in the slot: of a thread, its TID; 0: the slot is free. */
+/* The hierarchy's number for the child in the slot; for a thread, its TID; 0: the slot is free. */
 static inline hls_word hls_child(const struct hls_scheduler *s, unsigned slot)
 {
 	return s->known[slot].child;
 }
 
-/* Writes the urgency of a child as it is to be. */
+/* Writes the urgency of a child into the page. */
 static inline void hls_show_urgency(struct hls_scheduler *s, unsigned slot)
 {
 	hls_word urgency = (s->held >> slot) & 1 ? HLS_HELD : s->known[slot].urgency;
@@ -127,14 +127,14 @@ static inline void hls_show_urgency(struct hls_scheduler *s, unsigned slot)
 	s->touched |= HLS_BIT(slot);
 }
 
-/* Where no decision says who runs, the child of the greatest urgency does. 0: that which the hierarchy states. */
+/* Without a decision, the child of the greatest urgency runs. 0: the urgency that the hierarchy states. */
 static inline void hls_set_urgency(struct hls_scheduler *s, unsigned slot, hls_word urgency)
 {
 	s->known[slot].urgency = urgency < HLS_MOST_URGENT ? urgency : HLS_MOST_URGENT;
 	hls_show_urgency(s, slot);
 }
 
-/* The child gets no CPU until it is let go. It is no candidate meanwhile. */
+/* The child gets no CPU until hls_let_go(). Meanwhile it is no candidate. */
 static inline void hls_hold(struct hls_scheduler *s, unsigned slot)
 {
 	s->held |= HLS_BIT(slot);
@@ -149,7 +149,7 @@ static inline void hls_let_go(struct hls_scheduler *s, unsigned slot)
 
 /*
  * From now on the child loses its CPU after each `ns` of CPU time; 0: it does not. A child that is interrupted goes on
- * with what is left of its slice. Slices of less than 100 us last that long.
+ * with what is left of its slice. Slices of less than 100 us last 100 us.
  */
 static inline void hls_give_slice(struct hls_scheduler *s, unsigned slot, hls_word ns)
 {
@@ -162,7 +162,7 @@ static inline void hls_wake_at(struct hls_scheduler *s, hls_word at_ns)
 	s->wake_at_ns = at_ns;
 }
 
-/* Writes about which events the agent is asked. */
+/* Writes into the page about which events the agent is asked. */
 static inline void hls_show_asks(struct hls_scheduler *s)
 {
 	s->asks_once = 0;
@@ -170,7 +170,7 @@ static inline void hls_show_asks(struct hls_scheduler *s)
 		hls_store(&s->user->ask[kind], s->asks[kind]);
 }
 
-/* Has the agent asked at once about these events of the child (HLS_BIT), and about no others. */
+/* From now on the agent is asked at once about these events of the child (HLS_BIT), and about no others. */
 static inline void hls_ask(struct hls_scheduler *s, unsigned slot, hls_word events)
 {
 	for (unsigned kind = 0; kind < HLS_NR_EVENTS; kind++)
@@ -199,8 +199,8 @@ static inline hls_word hls_read_value(const char **text)
 }
 
 /*
- * What the settings say of a slot: the value at this place, from 0 on; `otherwise`, if they do not. The settings are
- * the environment's HLS_SETTINGS, for each slot that they name its values: "1=3,20ms 2=4,50ms".
+ * The value at this place, from 0 on, that the settings give for a slot; `otherwise` if they give none. The settings
+ * are the environment's HLS_SETTINGS: slots, each with its values: "1=3,20ms 2=4,50ms".
  */
 static inline hls_word hls_setting(const struct hls_scheduler *s, unsigned slot, unsigned place, hls_word otherwise)
 {
@@ -225,7 +225,7 @@ static inline hls_word hls_setting(const struct hls_scheduler *s, unsigned slot,
  * Events.
  */
 
-/* A child is in the slot, which the library does not know yet. */
+/* A child that the library does not know yet is in the slot. */
 static inline void hls_take_new(struct hls_scheduler *s, unsigned slot)
 {
 	hls_word child = hls_load(&s->kernel->slot[slot].child);
@@ -239,7 +239,7 @@ static inline void hls_take_new(struct hls_scheduler *s, unsigned slot)
 		s->policy->thread_new(s, slot);
 }
 
-/* The child in the slot has gone. The next one there begins with nothing of it. */
+/* The child in the slot has gone. The next child there inherits nothing from it. */
 static inline void hls_take_removed(struct hls_scheduler *s, unsigned slot)
 {
 	if (!((s->present >> slot) & 1))
@@ -254,7 +254,7 @@ static inline void hls_take_removed(struct hls_scheduler *s, unsigned slot)
 	hls_set_urgency(s, slot, 0);
 }
 
-/* The child in the slot wants a CPU, or none. */
+/* The child in the slot wants a CPU, or no longer wants one. */
 static inline void hls_take_wish(struct hls_scheduler *s, unsigned slot, int wants)
 {
 	void (*told)(struct hls_scheduler *, unsigned) = wants ? s->policy->wakeup : s->policy->block;
@@ -291,7 +291,7 @@ static inline void hls_take_event(struct hls_scheduler *s, unsigned kind, unsign
 	}
 }
 
-/* Works off the events in the ring up to this one. Returns 0 if the ring has one of them no more. */
+/* Processes the events in the ring up to this one. Returns 0 if the ring no longer has one of them. */
 static inline int hls_take_ring(struct hls_scheduler *s, hls_word events)
 {
 	if (events - s->seen > HLS_EVENTS)
@@ -307,8 +307,8 @@ static inline int hls_take_ring(struct hls_scheduler *s, hls_word events)
 }
 
 /*
- * Looks at every slot, as events of it after the last that was worked off may have been missed. Who wanted a CPU then
- * and now, and had an event, may have slept between: it is as if it had.
+ * Looks at every slot, since events after the last one that was processed may have been missed. A child that wanted a
+ * CPU then and now, and had an event, may have slept in between: it is treated as if it had.
  */
 static inline void hls_rescan(struct hls_scheduler *s)
 {
@@ -325,7 +325,7 @@ static inline void hls_rescan(struct hls_scheduler *s)
 	}
 }
 
-/* Tells the policy what CPU time its children had. */
+/* Tells the policy how much CPU time its children had. */
 static inline void hls_take_times(struct hls_scheduler *s)
 {
 	unsigned slot;
@@ -340,7 +340,7 @@ static inline void hls_take_times(struct hls_scheduler *s)
 	}
 }
 
-/* Works off all events that there are. */
+/* Processes all events. */
 static inline void hls_take_events(struct hls_scheduler *s)
 {
 	hls_word events = hls_load(&s->kernel->events), width = hls_load(&s->kernel->width);
@@ -363,7 +363,7 @@ static inline void hls_take_events(struct hls_scheduler *s)
  * Decisions.
  */
 
-/* Tells the engine whose urgencies have changed. */
+/* Tells the engine which urgencies have changed. */
 static inline void hls_show_touched(struct hls_scheduler *s)
 {
 	if (s->touched)
@@ -371,7 +371,7 @@ static inline void hls_show_touched(struct hls_scheduler *s)
 	s->touched = 0;
 }
 
-/* Whom the policy wants to have the CPU, of the candidates; HLS_NOBODY: whom urgencies choose. */
+/* The candidate that the policy chooses for the CPU; HLS_NOBODY: the urgencies choose. */
 static inline unsigned hls_choose(struct hls_scheduler *s, unsigned cpu, hls_word candidates)
 {
 	unsigned slot = HLS_NOBODY;
@@ -381,7 +381,7 @@ static inline unsigned hls_choose(struct hls_scheduler *s, unsigned cpu, hls_wor
 	return slot < HLS_SLOTS && (candidates >> slot) & 1 ? slot : HLS_NOBODY;
 }
 
-/* Slots that decisions name for other CPUs than this one. */
+/* Slots that the decisions for other CPUs name. */
 static inline hls_word hls_chosen_elsewhere(const struct hls_scheduler *s, unsigned cpu)
 {
 	hls_word chosen = 0;
@@ -396,8 +396,8 @@ static inline hls_word hls_chosen_elsewhere(const struct hls_scheduler *s, unsig
 }
 
 /*
- * Asks the policy for whom the CPUs are, and writes that down. A scheduler that has fewer CPUs at once than there are
- * may have any of them: what it decides for the first ones holds for the others, too.
+ * Asks the policy which children get the CPUs, and writes the decisions. A scheduler that has fewer CPUs at once than
+ * there are may have any of them: its decisions for the first ones also hold for the others.
  */
 static inline void hls_decide(struct hls_scheduler *s)
 {
@@ -415,7 +415,7 @@ static inline void hls_decide(struct hls_scheduler *s)
 	}
 }
 
-/* Has the agent asked about the next event of this kind of the child, once. */
+/* The agent is asked about the next event of this kind of the child, once. */
 static inline void hls_ask_once(struct hls_scheduler *s, unsigned kind, unsigned slot)
 {
 	s->asks_once = 1;
@@ -426,10 +426,10 @@ static inline void hls_ask_once(struct hls_scheduler *s, unsigned kind, unsigned
  * The turn.
  */
 
-/* How often a turn begins again because there were events meanwhile. */
+/* The most rounds of a turn: it begins again if there were events meanwhile. */
 #define HLS_MOST_ROUNDS 4
 
-/* Works off the events, asks the policy, and answers; goes on while there are events, as the paper's Figure 5 does. */
+/* Processes the events, asks the policy, and answers; repeats while there are events, as the paper's Figure 5 does. */
 static inline void hls_turn(struct hls_scheduler *s)
 {
 	for (unsigned round = 0; round < HLS_MOST_ROUNDS; round++) {
@@ -445,7 +445,7 @@ static inline void hls_turn(struct hls_scheduler *s)
 	hls_store(&s->user->answered, s->seen);
 }
 
-/* Begins with what is in the kernel page. What the user page has of an earlier agent goes. */
+/* Begins with the contents of the kernel page. Clears what an earlier agent left in the user page. */
 static inline void hls_scheduler_init(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own,
 				      const struct hls_kernel_page *kernel, struct hls_user_page *user)
 {
@@ -466,12 +466,12 @@ static inline void hls_scheduler_init(struct hls_scheduler *s, const struct hls_
 }
 
 /*
- * What the simulator, and whoever else has the two pages, calls to let a policy have a turn. *state is NULL at first;
- * then it is the agent's, and may be freed when there are no more turns. The pages may lie elsewhere at each turn.
+ * The simulator, or another program that has the two pages, calls this to give a policy a turn. *state is NULL at
+ * first; then it is the agent's, and may be freed after the last turn. The pages may lie elsewhere at each turn.
  */
 HLS_EXPORTED void hls_agent_turn(const struct hls_kernel_page *kernel, struct hls_user_page *user, void **state);
 
-/* Defines that function for a struct hls_user_policy, whose own state, zeroed at first, is of this type. */
+/* Defines that function for a struct hls_user_policy with its own state of this type, zeroed at first. */
 #define HLS_AGENT_TURN(policy, type)                                                                       \
 	HLS_EXPORTED void hls_agent_turn(const struct hls_kernel_page *kernel, struct hls_user_page *user, \
 					 void **state)                                                     \

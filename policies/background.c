@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Background service: the simplest way to serve aperiodic requests beside periodic tasks, and what all servers of that
- * literature are compared with (J. P. Lehoczky, L. Sha, J. K. Strosnider, RTSS 1987; B. Sprunt, L. Sha, J. P. Lehoczky,
+ * Background service: the simplest way to serve aperiodic requests beside periodic tasks, and the baseline for all
+ * servers of that literature (J. P. Lehoczky, L. Sha, J. K. Strosnider, RTSS 1987; B. Sprunt, L. Sha, J. P. Lehoczky,
  * Real-Time Systems 1989, section 1).
  *
  * VPs with a `period` are periodic tasks by rate monotonic priorities (C. L. Liu, J. W. Layland, JACM 1973): the
- * shortest period runs. Those without one run when no periodic task wants the CPU, in order of arrival, each until it
- * sleeps.
+ * shortest period runs. VPs without a period run when no periodic task wants the CPU, in order of arrival, each until
+ * it sleeps.
  *
- *     READY:   | periodic tasks, the shortest period first | the others, who came first |
+ *     READY:   | periodic tasks, the shortest period first | the others, in order of arrival |
  *
- * A VP that was preempted keeps its place among those that have none, and goes before no other task of its period. One
+ * A preempted VP without a period keeps its place; a preempted periodic task goes behind the others of its period. A VP
  * that yields goes behind its equals.
  *
- * Nobody is limited: a task that computes for ever starves all behind it, and so does an aperiodic request. That is
- * what servers are for (deferrable_server.c, sporadic_server.c). On several CPUs the first of this order run.
+ * No VP is limited: a task that computes for ever starves all behind it, and so does an aperiodic request. That is what
+ * servers are for (deferrable_server.c, sporadic_server.c). On several CPUs the first VPs in this order run.
  */
 #include "../core/policy.h"
 
@@ -26,7 +26,7 @@
 
 enum { BACKGROUND_VP_PARAMS(HLS_PARAM_INDEX) };
 
-/* No period has a place as far behind. */
+/* All periods are less than this. */
 #define BACKGROUND_FIRST_PLACE (1ULL << 62)
 
 struct background {
@@ -39,7 +39,7 @@ struct background_vp {
 
 POLICY_FITS(struct background, struct background_vp);
 
-/* v comes behind all that came before. */
+/* v comes behind all earlier arrivals. */
 static void background_arrive(hls_t *h, u32 v)
 {
 	u64 period = h->vp[v].param[BACKGROUND_PERIOD];

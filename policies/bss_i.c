@@ -2,8 +2,9 @@
 /*
  * BSS-I (G. Lipari, S. K. Baruah, "Efficient Scheduling of Real-Time Multi-Task Applications in Dynamic Systems", RTAS
  * 2000; RTSS 2001, section 5.1): each child has a uniformly slower processor. Its bandwidth sharing server has the
- * deadline of its most urgent job, and keeps a list of budgets, one for each deadline. When it has run, no earlier
- * deadline has more than the one that it ran for: each budget in the list is what may be used. slower.h has the rest.
+ * deadline of its most urgent job, and keeps a list of budgets, one for each deadline. After it has run, no earlier
+ * deadline has a greater budget than the deadline for which it ran: each budget in the list is what may be used.
+ * slower.h has the rest.
  *
  * Where it differs from the publication: lists have a bound; a server without budget waits for its deadline.
  */

@@ -6,11 +6,12 @@
  * virtual time E runs. E is A, but while the VP is warped, A - warp / share: so it goes ahead of its turn, and pays
  * that back later.
  *
- * The scheduler's virtual time is the least A of the VPs that want the CPU, and never goes back; where none wants
- * it, it is the greatest A of all. A VP that wakes up has an A of no less: it has saved nothing while it slept.
+ * The scheduler's virtual time is the least A of the VPs that want the CPU, and never goes back. While no VP wants the
+ * CPU, it is the greatest A of all. On waking up, a VP's A is raised to that time if it is less: a VP saves nothing
+ * while it sleeps.
  *
- * A VP runs until its E is ahead of the next one's by the `allowance` (C), in CPU time; alone, without end. Who
- * wakes up, or begins to warp, with a lesser E than the VP that runs has the CPU at once.
+ * A VP runs until its E is ahead of the next VP's E by the `allowance` (C), in CPU time; a VP that is alone runs
+ * without end. A VP that wakes up, or begins to warp, preempts the RUNNING VP at once if its E is less.
  *
  *                 on                   limit used up, block, off
  *   UNWARPED ------------> WARPED ------------------------------> UNWARPED
@@ -18,29 +19,29 @@
  *       | on, nothing left    | `unwarp` after it last ran warped
  *       +-----------------> BARRED ---------- block, off -------> UNWARPED
  *
- * A VP is warped from its wake-up on, unless it has sent `off`, or by the message `on`. Warped, it runs for
- * `warp-limit` of CPU time (L), which is there anew at a wake-up, at `on`, and when a bar ends, if it last ran warped
- * `unwarp` (U) ago. What is left of L survives a sleep that is shorter: else any wait for a lock would end the warp.
+ * A VP is warped from its wake-up on, unless it has sent `off`, or by the message `on`. It runs warped for at most
+ * `warp-limit` of CPU time (L). L is renewed at a wake-up, at `on`, and when a bar ends, if the VP last ran warped at
+ * least `unwarp` (U) ago. What is left of L survives a shorter sleep: otherwise any wait for a lock would end the warp.
  *
- * Of a scheduler below that is of this policy, too, holds one VP and has children with warps, `warp` is the most by
- * which its VP is warped: by as much as the child is that it runs, or would run. So a thread that comes ahead of its
- * siblings also comes ahead of those of its scheduler (section 3 of the paper, direct mode; but what is passed on is
- * CPU time, as the virtual times of two schedulers have nothing in common). If that scheduler has a `threshold`, its VP
- * is warped by all of `warp` while that child is warped by at least the threshold, and not at all while it is not.
+ * For a nested BVT scheduler that holds one VP and has children with warps, `warp` is a cap: its VP is warped by as
+ * much as the child that it runs, or would run. So a warped thread goes ahead of its siblings, and its scheduler ahead
+ * of its own siblings (section 3 of the paper, direct mode; but what is passed on is CPU time, as the virtual times of
+ * two schedulers have nothing in common). If the nested scheduler has a `threshold`, its VP is warped by all of `warp`
+ * while that child is warped by at least the threshold, and otherwise not at all.
  *
  * Where this differs from the paper: time is charged to the nanosecond, unless a `unit` is given (the paper's minimum
- * charging unit, of 100 us: then who is preempted early and often gets less than its share, and nothing is promised);
- * what a VP is charged for its run until now counts wherever it is compared; L is CPU time, which no preemption renews;
- * A is never subtracted from, and compared as a point on a circle. In the paper a VP that sleeps against its will (a
- * page fault) holds back the scheduler's virtual time, so that all who sleep meanwhile go on where they were: one fault
- * costs the others without limit. Here that time does not wait; but who wakes up from such a sleep has an A of no less
- * than the scheduler's virtual time minus `stall-credit` (G) of its CPU time.
+ * charging unit, of 100 us: then a VP that is often preempted early gets less than its share, and nothing is promised);
+ * a RUNNING VP is compared by an A that includes its run until now; L is CPU time, which no preemption renews; A never
+ * decreases, and is compared as a point on a circle. In the paper a VP that sleeps against its will (a page fault)
+ * holds back the scheduler's virtual time, so that every VP that sleeps meanwhile resumes with its old A: one fault
+ * costs the others without limit. Here that time does not wait; but a VP that wakes up from such a sleep may keep an A
+ * that is behind the scheduler's virtual time by `stall-credit` (G) of CPU time.
  *
- * On several CPUs each runs the VP with the least E of those that run nowhere, where E of who ran last on another CPU
- * counts as later by `migration` (M). Only to equal shares without warps something is promised there: a light VP beside
- * a heavy one gets ahead of the scheduler's virtual time without limit.
+ * On several CPUs, each CPU picks the READY VP with the least E; the E of a VP that last ran on another CPU counts as
+ * later by `migration` (M). There, guarantees exist only for equal shares without warps: a light VP beside a heavy one
+ * gets ahead of the scheduler's virtual time without limit.
  *
- * What a division by a share leaves is carried over.
+ * The remainder of a division by a share is carried over.
  */
 #include "../core/virtual_time.h"
 
@@ -73,25 +74,25 @@ enum { BVT_PARAMS(HLS_PARAM_INDEX) };
 enum { BVT_VP_PARAMS(HLS_PARAM_INDEX) };
 enum { BVT_MESSAGES(HLS_MESSAGE_INDEX) };
 
-/* Who is so far behind the next one runs for an hour, and is looked at again: further, products would overflow. */
+/* A VP this far behind the next one gets a slice of an hour; with larger leads, products would overflow. */
 #define BVT_FAR (1LL << 46)
 #define BVT_NONE (1ULL << 62) /* no VP is so far ahead */
 
 enum bvt_state { BVT_UNWARPED, BVT_WARPED, BVT_BARRED };
 
-/* Where the READY VPs are. */
+/* The queues of the READY VPs. */
 struct bvt {
 	u64 now;                /* the scheduler's virtual time */
 	u64 greatest;           /* the greatest A of all */
 	struct hls_queue ready; /* by E: of VPs without a warp (and so by A); the others lie in its search tree */
 	u32 actuals;            /* heap by A of the VPs in that search tree */
 	u32 warpers;            /* children that have a warp */
-	u64 homes;              /* of which CPUs the search trees in `home` are not empty */
-	/* With a `migration`, in place of `ready`: for each CPU those that ran there last, in a search tree by E. */
+	u64 homes;              /* bit mask: CPUs with a search tree in `home` that is not empty */
+	/* With a `migration`, in place of `ready`: for each CPU a search tree by E of the VPs that ran there last. */
 	u32 home[HLS_MAX_CPUS];
-	u32 barred; /* search tree by A of the BARRED VPs */
-	u32 bars;   /* heap of them by the ends of their bars */
-	u32 keeper; /* a VP that goes on, if it is asked for at `keeps_at`: only its slice is another one */
+	u32 barred; /* search tree of the BARRED VPs, by A */
+	u32 bars;   /* heap of the BARRED VPs, by the ends of their bars */
+	u32 keeper; /* a VP that goes on with a new slice, if a grant is asked for at `keeps_at` */
 	u64 keeps_at;
 };
 
@@ -99,16 +100,16 @@ struct bvt_vp {
 	u64 actual;    /* A */
 	u64 warped_at; /* when it last ran warped; 0: never */
 	union {
-		u64 released_at; /* WAITING: when it last stopped to want the CPU */
-		u64 warp;        /* else: by how much of virtual time it is warped, while it is WARPED */
+		u64 released_at; /* WAITING: when it last stopped wanting the CPU */
+		u64 warp;        /* else: the virtual time by which it is warped while it is WARPED */
 	};
-	u64 left_ns : 40;  /* of the limit */
-	u64 rest : 17;     /* of the division that made `actual` */
+	u64 left_ns : 40;  /* what is left of its limit */
+	u64 rest : 17;     /* remainder of the division that made `actual` */
 	u64 state : 2;     /* enum bvt_state */
-	u64 is_behind : 1; /* of the scheduler's virtual time, by its credit */
+	u64 is_behind : 1; /* behind the scheduler's virtual time, within its credit */
 	u64 is_off : 1;    /* it does not warp when it wakes up */
-	u64 keeps : 1;     /* RUNNING, and its slice is another one since somebody woke up */
-	u64 loses : 1;     /* RUNNING, and somebody with a lesser E woke up */
+	u64 keeps : 1;     /* RUNNING, and its slice is to be shortened, since another VP woke up */
+	u64 loses : 1;     /* RUNNING, and a VP with a lesser E woke up */
 	u64 told : 1;      /* RUNNING, and a message said whether it is to warp */
 };
 
@@ -117,27 +118,27 @@ POLICY_FITS(struct bvt, struct bvt_vp);
 typedef struct bvt __arena bvt_t;
 typedef struct bvt_vp __arena bvt_vp_t;
 
-/* How much virtual time this much CPU time of v is, rounded down. */
+/* CPU time of v as virtual time, rounded down. */
 static u64 bvt_of(hls_t *h, u32 v, u64 ns)
 {
 	return virtual_of(ns, h->vp[v].param[BVT_SHARE]);
 }
 
-/* The CPU time that v may get ahead of its turn while it is WARPED; of a scheduler, as its own children are warped. */
+/* The CPU time that v may get ahead of its turn while WARPED; a nested scheduler may tell a lesser warp. */
 static u64 bvt_warp_ns(hls_t *h, u32 v)
 {
 	u64 warp_ns = h->vp[v].param[BVT_WARP], told = hls_told(h, v, HLS_TOLD_WARP);
 	return told && told - 1 < warp_ns ? told - 1 : warp_ns;
 }
 
-/* How far the VP, which wants a CPU, is warped now. */
+/* By how much virtual time v, which wants a CPU, is warped now. */
 static u64 bvt_warp(hls_t *h, u32 v)
 {
 	const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
 	return vp->state == BVT_WARPED ? vp->warp : 0;
 }
 
-/* Takes over how far v may be warped from now on. */
+/* Updates the warp of v. */
 static void bvt_take_warp(hls_t *h, u32 v)
 {
 	POLICY_VP(struct bvt_vp, v)->warp = bvt_of(h, v, bvt_warp_ns(h, v));
@@ -164,9 +165,9 @@ static u64 bvt_running_effective(hls_t *h, u32 v)
 }
 
 /*
- * By how much later E of v, which is READY, counts on this CPU: as much for all, whatever their shares, so that those
- * who ran last on one CPU have one order. BARRED VPs migrate for free: they lie in one search tree for all CPUs. Where
- * the scheduler holds one VP, which may itself migrate, nothing counts as later: its promises are for that case.
+ * The penalty that is added to E of the READY v on this CPU. It does not depend on v's share, so that the VPs that last
+ * ran on one CPU have one order. BARRED VPs migrate for free: they lie in one search tree for all CPUs. A scheduler
+ * that holds one VP, which may itself migrate, has no penalty: its guarantees are for that case.
  */
 static u64 bvt_penalty(hls_t *h, u32 s, u32 v, u32 cpu)
 {
@@ -177,7 +178,7 @@ static u64 bvt_penalty(hls_t *h, u32 s, u32 v, u32 cpu)
 	return migration_ns && is_elsewhere ? virtual_of(migration_ns, 1) : 0;
 }
 
-/* E of v, which is READY, as it counts on this CPU. */
+/* E of the READY v on this CPU, with the penalty. */
 static u64 bvt_effective_on(hls_t *h, u32 s, u32 v, u32 cpu)
 {
 	return bvt_effective(h, v) + bvt_penalty(h, s, v, cpu);
@@ -256,7 +257,7 @@ static void bvt_dequeue(hls_t *h, u32 s, u32 v)
 	}
 }
 
-/* v or w, whoever has the lesser E on this CPU; 0 is none. */
+/* Returns v or w, the one with the lesser E on this CPU; 0 means none. */
 static u32 bvt_earlier(hls_t *h, u32 s, u32 v, u32 w, u32 cpu)
 {
 	if (!v || !w)
@@ -264,7 +265,7 @@ static u32 bvt_earlier(hls_t *h, u32 s, u32 v, u32 w, u32 cpu)
 	return virtual_before(bvt_effective_on(h, s, w, cpu), bvt_effective_on(h, s, v, cpu)) ? w : v;
 }
 
-/* The first of the first of each CPU. */
+/* Of the first VPs of all CPUs' search trees, the one with the least E on this CPU. */
 HLS_RARE_FUNC u32 bvt_first_of_homes(hls_t *h __arg_arena, u32 s, u32 cpu)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
@@ -279,7 +280,7 @@ HLS_RARE_FUNC u32 bvt_first_of_homes(hls_t *h __arg_arena, u32 s, u32 cpu)
 	return first;
 }
 
-/* The READY VP with the least E of those that can use the CPU; 0: none. */
+/* The READY VP with the least E that can use the CPU; 0: none. */
 HLS_RARE_BODY u32 bvt_first(hls_t *h, u32 s, u32 cpu)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
@@ -295,7 +296,7 @@ static u64 bvt_lesser(hls_t *h, u32 v, u64 least)
 	return virtual_before(actual, least) ? actual : least;
 }
 
-/* The least A of the RUNNING VPs, or BVT_NONE ahead of everybody. */
+/* The least A of the RUNNING VPs; if none runs, BVT_NONE ahead of the greatest A. */
 HLS_RARE_FUNC u64 bvt_least_running(hls_t *h __arg_arena, u32 s)
 {
 	u64 least = POLICY_STATE(struct bvt, s)->greatest + BVT_NONE;
@@ -310,7 +311,7 @@ HLS_RARE_FUNC u64 bvt_least_running(hls_t *h __arg_arena, u32 s)
 	return least;
 }
 
-/* The scheduler's virtual time goes on to the least A of those in a queue, or to this one, if that is less. */
+/* Advances the scheduler's virtual time to `least`, or to the least A of the queued VPs if that is less. */
 HLS_RARE_FUNC u32 bvt_advance_to(hls_t *h __arg_arena, u32 s, u64 least)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
@@ -324,18 +325,15 @@ HLS_RARE_FUNC u32 bvt_advance_to(hls_t *h __arg_arena, u32 s, u64 least)
 	return 0;
 }
 
-/*
- * Brings the scheduler's virtual time up to now: to the least A of who is in a queue or RUNNING, or the greatest of
- * all.
- */
+/* Brings the scheduler's virtual time up to now: the least A of all queued and RUNNING VPs, or the greatest A. */
 static void bvt_advance(hls_t *h, u32 s)
 {
 	bvt_advance_to(h, s, bvt_least_running(h, s));
 }
 
 /*
- * The child that s runs, or would run if any CPU is as good; 0: none. Of a scheduler that has one VP and no penalty;
- * what is said of another one is told to nobody.
+ * The child that s runs, or would run if all CPUs were equal; 0: none. Meaningful if s holds one VP and has no penalty;
+ * for another s, bvt_tell_of() ignores the answer.
  */
 HLS_RARE_FUNC u32 bvt_current(hls_t *h __arg_arena, u32 s)
 {
@@ -348,8 +346,8 @@ HLS_RARE_FUNC u32 bvt_current(hls_t *h __arg_arena, u32 s)
 }
 
 /*
- * By how much CPU time s may be warped at most while it runs v, or would run it; v may be none. BVT_MOST_WARP leaves it
- * to the warp of the VP of s.
+ * The most CPU time by which the VP of s may be warped while s runs v, or would run it; v may be 0. BVT_MOST_WARP: only
+ * the `warp` of that VP is the limit.
  */
 static u64 bvt_warp_above_ns(hls_t *h, u32 s, u32 v)
 {
@@ -361,8 +359,8 @@ static u64 bvt_warp_above_ns(hls_t *h, u32 s, u32 v)
 }
 
 /*
- * Tells the schedulers above s how far it is to be warped while it runs v, or would run it, plus 1 ns, as 0 would tell
- * nothing. A scheduler without warps below it, with several VPs or with a penalty for migration tells nothing.
+ * Tells the schedulers above s how far s is to be warped while it runs v, or would run it, plus 1 ns: 0 would mean
+ * "nothing told". A scheduler without warps below it, with several VPs or with a penalty for migration tells nothing.
  */
 HLS_RARE_FUNC u32 bvt_tell_of(hls_t *h __arg_arena, u32 s, u32 v)
 {
@@ -374,20 +372,20 @@ HLS_RARE_FUNC u32 bvt_tell_of(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
-/* Has the schedulers above s told of the child that it runs, or would run. */
+/* Tells the schedulers above s about the child that s runs, or would run. */
 HLS_RARE_BODY u32 bvt_tell(hls_t *h, u32 s)
 {
 	return bvt_tell_of(h, s, bvt_current(h, s));
 }
 
-/* Has the schedulers above s told of what has changed, where there is something to tell. */
+/* The same after a change, if s has children with warps. */
 static void bvt_has_changed(hls_t *h, u32 s)
 {
 	if (unlikely(POLICY_STATE(struct bvt, s)->warpers))
 		bvt_tell(h, s);
 }
 
-/* v may warp from now on, if there is, or is anew, something left of its limit. */
+/* v warps from now on if something is left of its limit, which may be renewed here; otherwise v is BARRED. */
 static void bvt_begin_warp(hls_t *h, u32 v)
 {
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
@@ -397,7 +395,7 @@ static void bvt_begin_warp(hls_t *h, u32 v)
 	vp->state = vp->left_ns || !limit_ns ? BVT_WARPED : BVT_BARRED;
 }
 
-/* v, which wants a CPU and is charged, was told to warp, or not to. */
+/* Obeys the last message to v (`on` or `off`). v wants a CPU and has been charged. */
 static void bvt_obey(hls_t *h, u32 v)
 {
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
@@ -407,7 +405,7 @@ static void bvt_obey(hls_t *h, u32 v)
 		bvt_begin_warp(h, v);
 }
 
-/* The CPU time after which v is ahead by the allowance of who is `ahead` of it now, in virtual time. */
+/* The CPU time after which v is ahead, by the allowance, of a VP that is `ahead` of v now; `ahead` is virtual time. */
 static u64 bvt_turn(hls_t *h, u32 s, u32 v, s64 ahead)
 {
 	if (ahead > BVT_FAR)
@@ -417,7 +415,7 @@ static u64 bvt_turn(hls_t *h, u32 s, u32 v, s64 ahead)
 	return turn_ns > 0 ? turn_ns : 0;
 }
 
-/* The READY v wants a CPU, or warps, since now: the slice of `running` ends when v is to run, or at once. */
+/* v has just become READY, or warped: rechecks `running` if it is to give way to v before its slice ends. */
 HLS_RARE_FUNC u32 bvt_cut_slice(hls_t *h __arg_arena, u32 s, u32 v, u32 running)
 {
 	if (!running || !hls_usable(&h->vp[v], h->vp[running].cpu))
@@ -441,13 +439,13 @@ static void bvt_cut_slices(hls_t *h, u32 s, u32 v)
 		bvt_cut_slice(h, s, v, hls_running_by(h, s, u));
 }
 
-/* By how much virtual time v, which wakes up, may be behind: nothing, unless it slept against its will. */
+/* How far v, which wakes up, may be behind, in virtual time: 0, unless it slept against its will. */
 static u64 bvt_credit(hls_t *h, u32 s, u32 v)
 {
 	return hls_has_stalled(&h->vp[v]) ? bvt_of(h, v, h->scheduler[s].param[BVT_CREDIT]) : 0;
 }
 
-/* bvt_request() without what is told. A function of its own, for the sake of the stack. */
+/* bvt_request() without telling the schedulers above. A function of its own, to save stack. */
 HLS_RARE_FUNC u32 bvt_wake(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
@@ -474,7 +472,7 @@ static void bvt_request(hls_t *h, u32 s, u32 v)
 	bvt_has_changed(h, s);
 }
 
-/* v wants no CPU any more. */
+/* v no longer wants a CPU. */
 static void bvt_end(hls_t *h, u32 s, u32 v)
 {
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
@@ -492,7 +490,7 @@ static void bvt_withdraw(hls_t *h, u32 s, u32 v)
 	bvt_end(h, s, v);
 }
 
-/* The turn of v, which is about to run on the CPU, before whoever is next there. */
+/* The turn of v, which is about to run on the CPU: how long until the next VP there takes over. */
 static u64 bvt_next_turn(hls_t *h, u32 s, u32 v, u32 cpu)
 {
 	u32 next = bvt_first(h, s, cpu);
@@ -502,7 +500,7 @@ static u64 bvt_next_turn(hls_t *h, u32 s, u32 v, u32 cpu)
 	return bvt_turn(h, s, v, ahead);
 }
 
-/* The slice of v: its turn, no more than is left of its limit, and no longer than it is barred. */
+/* The slice of v: its turn, but no more than is left of its limit, and not beyond the end of its bar. */
 static u64 bvt_slice(hls_t *h, u32 v, u64 turn_ns)
 {
 	const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
@@ -550,14 +548,14 @@ static u32 bvt_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
-/* What is charged for a run of used_ns: whole units, if there are units. */
+/* What is charged for a run of used_ns: rounded up to whole units, if there is a `unit`. */
 static u64 bvt_units(hls_t *h, u32 s, u64 used_ns)
 {
 	u64 unit_ns = h->scheduler[s].param[BVT_UNIT];
 	return unit_ns ? (used_ns + unit_ns - 1) / unit_ns * unit_ns : used_ns;
 }
 
-/* v ran for used_ns: A advances by what is charged / share, and less is left of its limit. */
+/* v ran for used_ns: A advances by charged_ns / share; a warped run also uses up v's limit. */
 static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns, u64 charged_ns)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
@@ -571,7 +569,7 @@ static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns, u64 charged_ns)
 	if (!virtual_before(vp->actual, bvt->now))
 		vp->is_behind = 0;
 	else if (!vp->is_behind)
-		/* That time was seen in the middle of this run, of which a part turned out to be stolen. */
+		/* `now` was advanced in the middle of this run, and a part of the run turned out to be stolen time. */
 		bvt->now = vp->actual;
 	if (!used_ns || !bvt_warp(h, v))
 		return;
@@ -585,7 +583,7 @@ static void bvt_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
-	/* Who goes on is charged for what it used: only where a run ends there may be a part of a unit. */
+	/* A VP that goes on is charged exactly: only the end of a run is rounded up to a unit. */
 	bool goes_on = vp->keeps && !vp->loses;
 	bvt_charge(h, s, v, used_ns, goes_on ? used_ns : bvt_units(h, s, used_ns));
 	if (vp->told)
@@ -616,7 +614,7 @@ static bool bvt_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return virtual_before(effective, bvt_running_effective(h, running));
 }
 
-/* Some bars have ended: their VPs are WARPED. */
+/* Ends the bars that are over, one at each call: their VPs are WARPED. */
 static u32 bvt_timer(hls_t *h, u32 s)
 {
 	bvt_t *bvt = POLICY_STATE(struct bvt, s);
@@ -652,7 +650,7 @@ static s64 bvt_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payl
 	return 0;
 }
 
-/* The READY v is warped otherwise from now on. A function of its own, for the sake of the stack. */
+/* The READY v has another warp from now on. A function of its own, to save stack. */
 HLS_RARE_FUNC u32 bvt_requeue(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	bvt_dequeue(h, s, v);
@@ -662,7 +660,7 @@ HLS_RARE_FUNC u32 bvt_requeue(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
-/* The scheduler below v is going to run, or runs, a child that is warped otherwise than the one before. */
+/* The scheduler below v runs, or is going to run, a child with another warp than the child before. */
 static void bvt_told(hls_t *h, u32 s, u32 v)
 {
 	if (POLICY_VP(struct bvt_vp, v)->warp == bvt_of(h, v, bvt_warp_ns(h, v)))
@@ -676,7 +674,7 @@ static void bvt_told(hls_t *h, u32 s, u32 v)
 	bvt_has_changed(h, s);
 }
 
-/* Nobody who waits for the CPU is behind by more than its credit, and nobody has more left than the limit. */
+/* No READY VP is behind by more than its credit, no VP has more left than its limit, and WAITING VPs are UNWARPED. */
 static bool bvt_check_invariants(hls_t *h, u32 s)
 {
 	u64 now = POLICY_STATE(struct bvt, s)->now;
@@ -695,7 +693,7 @@ static bool bvt_check_invariants(hls_t *h, u32 s)
 	return true;
 }
 
-/* A VP with other parameters has no more left than its new limit. */
+/* After a change of parameters, a VP has no more left than its new limit. */
 static s64 bvt_register_vp(hls_t *h, u32 s, u32 v)
 {
 	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);

@@ -21,12 +21,12 @@
  *                `depleted`, by deadline (throttled) <--------+  hard, no budget
  *
  * A soft server isolates: whatever it does, the others have their bandwidths. It runs ahead while others sleep, which
- * puts its deadline off by any length, and has nothing then until the others' deadlines are as late. So it has its
+ * puts its deadline off without limit, and then gets nothing until the others' deadlines are as late. So it has its
  * bandwidth since it woke up, and not in every window. The hard rules, which are not the publication's, give a
  * reservation: a new period at a wake-up would let a server that sleeps at the right times have 2Q in a row and more.
  *
- * Soft servers can be cheated by nobody: who uses more has later deadlines. What a late timer lets a hard one have
- * beyond its budget is a debt, which its next budgets pay (budget.h).
+ * Soft servers cannot be cheated: a server that uses more has later deadlines. CPU time that a late timer lets a hard
+ * server have beyond its budget is a debt, which its next budgets pay (budget.h).
  */
 #include "../core/budget.h"
 
@@ -51,7 +51,7 @@ struct cbs_vp {
 
 POLICY_FITS(struct cbs, struct cbs_vp);
 
-/* A VP whose parameters have changed keeps what is left of its budget, as far as the new budget allows. */
+/* After a change of parameters, a VP keeps what is left of its budget, up to the new budget. */
 static s64 cbs_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
@@ -85,7 +85,7 @@ static void cbs_wake(hls_t *h, u32 v)
 	budget_begin(h, v, budget, amount_ns, h->now_ns + period_ns);
 }
 
-/* A soft server that has no budget has the next one at once, a hard one when its deadline has passed. */
+/* A soft server without budget gets the next one at once, a hard server when its deadline has passed. */
 static void cbs_replenish(hls_t *h, u32 v)
 {
 	budget_t *budget = &POLICY_VP(struct cbs_vp, v)->budget;
@@ -96,7 +96,7 @@ static void cbs_replenish(hls_t *h, u32 v)
 	}
 	if (budget->left_ns > 0)
 		return;
-	/* A late end of its slice may have let it have several budgets. */
+	/* If its slice ended late, it may have used several budgets. */
 	u64 overrun = (u64)-budget->left_ns / amount_ns;
 	budget->left_ns += overrun * amount_ns;
 	budget_begin(h, v, budget, amount_ns, budget->end_at + period_ns * (overrun + 1));
@@ -139,7 +139,7 @@ static void cbs_withdraw(hls_t *h, u32 s, u32 v)
 	cbs_set_timer(h, s);
 }
 
-/* The budget that v has; of a hard server, until its deadline. */
+/* The budget that v has; for a hard server, not beyond its deadline. */
 static u64 cbs_slice(hls_t *h, u32 v)
 {
 	const budget_t *budget = &POLICY_VP(struct cbs_vp, v)->budget;
@@ -147,7 +147,7 @@ static u64 cbs_slice(hls_t *h, u32 v)
 	return h->vp[v].param[CBS_SOFT] || left_ns < lasts_ns ? left_ns : lasts_ns;
 }
 
-/* Hard servers whose deadlines have passed while they were READY have new ones first. */
+/* Hard servers with deadlines that passed while they were READY get new deadlines first. */
 static u32 cbs_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct cbs __arena *cbs = POLICY_STATE(struct cbs, s);

@@ -4,19 +4,18 @@
  * Open System Environment", Euromicro Workshop on Real-Time Systems 1997; J. W.-S. Liu, "Real-Time Systems", 2000,
  * section 7.4): `constant-utilisation-server`, CUS for short.
  *
- * Each VP is a server of the size U = budget/period. A job of its child, of the length e, that begins at r is due at
- * d = r + e/U, and no job begins before the one before is due; the job that is due first runs. So in any stretch of
- * time the jobs that begin and are due there take U of it, and no more: the server is like a CPU of its own of the
- * speed U.
+ * Each VP is a server of the size U = budget/period. A job of its child of length e that begins at r is due at d = r +
+ * e/U, and no job begins before the previous one is due; the job that is due first runs. So in any stretch of time the
+ * jobs that begin and are due there take U of it, and no more: the server is like a CPU of its own of the speed U.
  *
  *      e       |####------|##--|            |####------|      # runs, - has no budget until d
  *           ---r1---------d1---d2-----------r3---------d3-->
  *              3 ready    2 ready           woken up
  *
- * How long a job is nobody knows before. So a job begins with e = budget, and is due a period later. When the child
- * sleeps it has done its job, and has less of it used, u: then the deadline becomes what it would have been, r + u/U
- * (Liu's rule for lengths that are overestimated). A child that wakes up before its deadline waits for it; one that
- * wakes up later begins a job at once. A child that goes on after a budget's time has its next job at the deadline.
+ * The length of a job is not known in advance. So a job begins with e = budget, and is due a period later. When the
+ * child sleeps, its job is done, and has used only u: then the deadline becomes what it would have been, r + u/U (Liu's
+ * rule for lengths that are overestimated). A child that wakes up before its deadline waits for it; one that wakes up
+ * later begins a job at once. A child that goes on after a budget's time has its next job at the deadline.
  *
  *      request         grant
  *   ---------> `ready`, by deadline ----> RUNNING
@@ -25,8 +24,8 @@
  *   deadline +-> `depleted`, by deadline <---+  revoke, no budget
  *                (throttled)
  *
- * A job that is not done at its deadline, which happens where more is promised than there is, is given up, and the next
- * one begins. What a late timer lets a VP have beyond its budget is a debt, which its next budgets pay (budget.h).
+ * A job that is not done at its deadline, which happens if the CPU is overcommitted, is given up, and the next one
+ * begins. CPU time that a late timer lets a VP have beyond its budget is a debt, which its next budgets pay (budget.h).
  */
 #include "../core/budget.h"
 
@@ -132,7 +131,7 @@ static void constant_utilisation_server_withdraw(hls_t *h, u32 s, u32 v)
 	constant_utilisation_server_finish(h, v);
 }
 
-/* VPs whose jobs were due while they were READY begin new ones first. */
+/* VPs with jobs that became due while they were READY begin new jobs first. */
 static u32 constant_utilisation_server_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct constant_utilisation_server __arena *server = POLICY_STATE(struct constant_utilisation_server, s);
@@ -200,7 +199,7 @@ static u32 constant_utilisation_server_timer(hls_t *h, u32 s)
 	return v;
 }
 
-/* A READY VP is throttled exactly if it has no budget, a WAITING one has none, and no VP has more than one. */
+/* A READY VP is throttled exactly if it has no budget, a WAITING VP has none, and no VP has more than its budget. */
 static bool constant_utilisation_server_check_invariants(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;

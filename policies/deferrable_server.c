@@ -5,7 +5,7 @@
  * Transactions on Computers, 1995): each VP is a server with a budget of CPU time in every period, at a fixed priority.
  *
  * A server keeps its budget while its child sleeps, until the period ends; then it has a whole one, and nothing more.
- * So whoever wakes up is served at once, at the server's priority, if it has not used the budget in this period.
+ * So a child that wakes up is served at once, at the server's priority, if it has not used the budget in this period.
  *
  *      request        grant
  *     ---------> READY -----> RUNNING
@@ -13,12 +13,12 @@
  *          timer |   +-----------+            want the CPU in the heap `due`, by the ends of their periods.
  *             throttled <--------+ revoke, no budget
  *
- * Periods follow each other from the first request on, also while the child sleeps. Of equal priorities who came first
- * goes on until it sleeps or has used its budget.
+ * Periods follow each other from the first request on, also while the child sleeps. Among equal priorities, the VP that
+ * came first goes on until it sleeps or has used its budget.
  *
- * It can be cheated, as the papers say themselves: whoever uses the budget at the end of a period has the next at once,
- * and takes twice the budget in a row from those below. The analysis counts on that; sporadic_server.c does not allow
- * it. What a late timer lets a VP have beyond its budget is a debt (budget.h).
+ * It can be cheated, as the papers say themselves: a VP that uses its budget at the end of a period has the next one at
+ * once, and takes twice the budget in a row from lower priorities. The analysis accounts for that; sporadic_server.c
+ * does not allow it. CPU time that a late timer lets a VP have beyond its budget is a debt (budget.h).
  */
 #include "../core/budget.h"
 
@@ -47,7 +47,7 @@ struct deferrable_server_vp {
 
 POLICY_FITS(struct deferrable_server, struct deferrable_server_vp);
 
-/* A VP whose parameters have changed keeps what is left of its budget, as far as the new budget allows. */
+/* After a change of parameters, a VP keeps what is left of its budget, up to the new budget. */
 static s64 deferrable_server_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
@@ -84,7 +84,7 @@ static void deferrable_server_await_end(hls_t *h, u32 s, u32 v)
 		  POLICY_VP(struct deferrable_server_vp, v)->budget.end_at, h->seq++);
 }
 
-/* The VP waits for the end of no period any more; a RUNNING one that is revoked for that (timer) did not already. */
+/* The VP no longer waits for the end of its period. No effect for a RUNNING VP that the timer has already taken out. */
 static void deferrable_server_forget_end(hls_t *h, u32 s, u32 v)
 {
 	if (h->node[v].dist)
@@ -177,7 +177,7 @@ static void deferrable_server_refill(hls_t *h, u32 s, u32 v)
 	}
 }
 
-/* Some periods are over, of which one is seen to at each call: a RUNNING VP is revoked, to be charged first. */
+/* Deals with the periods that are over, one at each call: a RUNNING VP is revoked, so that it is charged first. */
 static u32 deferrable_server_timer(hls_t *h, u32 s)
 {
 	u32 v = POLICY_STATE(struct deferrable_server, s)->due;

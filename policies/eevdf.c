@@ -5,15 +5,16 @@
  *
  * The virtual time V advances by one over the sum of the weights of all VPs that count, for each unit of CPU time that
  * the scheduler gives. A VP requests CPU time in pieces of `request`. A request is eligible at the virtual time ve, up
- * to which the VP has used its share, and has the virtual deadline vd = ve + request / share. Of the VPs whose request
- * is eligible (ve <= V), the one with the earliest deadline runs, for a quantum or for what is left of its request.
- * Nobody is preempted within a quantum. So a VP with a short request is served sooner, and gets no more.
+ * to which the VP has used its share, and has the virtual deadline vd = ve + request / share. The eligible VP (ve <= V)
+ * with the earliest deadline runs, for a quantum or for what is left of its request. No VP is preempted within a
+ * quantum. So a VP with a short request is served sooner, but gets no more.
  *
  * VPs come and go. A VP that has had too much when it blocks (ve > V) counts until V has caught up with it: else it
- * would leave its debt to the others. On waking up its request begins at V, or at the end of what it has used, if that
- * is later; time that it was owed when it blocked is lost to it. The debts of VPs that have left for good are added up,
- * and so are their weights, which count until V has advanced by the one over the other. When all VPs that want the CPU
- * have had too much, V moves on to where the first of them is eligible, over the debts of those that do not.
+ * would leave its debt to the others. When it wakes up, its request begins at V, or where its used share ends, if that
+ * is later; time that it was owed when it blocked is lost. The debts of VPs that have left for good are added up, and
+ * so are their weights: those weights count until V has advanced by the sum of debts over the sum of weights. When all
+ * VPs that want the CPU have had too much, V jumps to the ve of the first of them, past the debts of the VPs that do
+ * not want it.
  *
  *                V reaches ve                          request not used up
  *     `future` --------------> `eligible` --> RUNNING ------------------------> `eligible`
@@ -21,7 +22,8 @@
  *        +---------------------------------------+ request used up: the next begins
  *
  * The queue `future` and the heap `leaving`, of the WAITING VPs that count, are in order of ve; `eligible` is in order
- * of vd. Where V passes many VPs at once, the timer brings over the others, at once.
+ * of vd. Where V passes many VPs at once, a grant brings over one and the timer brings over the others, at the same
+ * instant.
  */
 #include "../core/virtual_time.h"
 
@@ -39,18 +41,18 @@ enum { EEVDF_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct eevdf {
 	u64 now;     /* V */
-	s64 service; /* CPU time (in 1/256 ns) that V has not advanced by yet; below 0: by which it advanced too far */
-	u64 weight; /* of all that count */
+	s64 service; /* CPU time (1/256 ns) for which V has yet to advance; below 0: V is too far */
+	u64 weight;  /* of all VPs that count */
 	struct hls_queue future, eligible;
 	u32 leaving;
-	u32 unfinished;             /* V has passed VPs that are in `future` still */
+	u32 unfinished;             /* V has passed VPs that are still in `future` */
 	u64 gone_weight, gone_debt; /* of VPs that have left for good; the debt is in 1/256 ns */
 };
 
 struct eevdf_vp {
-	u64 used;         /* up to where the VP has used its share: the ve of its next request */
+	u64 used;         /* virtual time up to which the VP has used its share: ve of its next request */
 	u64 deadline;     /* vd of its request */
-	u64 rest : 17;    /* of the division that made `used` */
+	u64 rest : 17;    /* remainder of the division that made `used` */
 	u64 left_ns : 36; /* of its request */
 	u64 counts : 1;
 	u64 is_eligible : 1;
@@ -67,7 +69,7 @@ static u64 eevdf_share(hls_t *h, u32 v)
 	return h->vp[v].param[EEVDF_SHARE];
 }
 
-/* v counts from now on, or does no longer. */
+/* v counts from now on, or no longer counts. */
 static void eevdf_set_counts(hls_t *h, u32 s, u32 v, bool counts)
 {
 	eevdf_t *eevdf = POLICY_STATE(struct eevdf, s);
@@ -78,7 +80,7 @@ static void eevdf_set_counts(hls_t *h, u32 s, u32 v, bool counts)
 	eevdf->weight += counts ? eevdf_share(h, v) : -eevdf_share(h, v);
 }
 
-/* Those who have left for good have paid, or somebody else has their debt. */
+/* Removes weight and debt of VPs that left for good: the debt is paid, or a VP that came back has taken it over. */
 static void eevdf_forget_gone(eevdf_t *eevdf, u64 weight, u64 debt)
 {
 	eevdf->gone_debt -= debt;
@@ -86,7 +88,7 @@ static void eevdf_forget_gone(eevdf_t *eevdf, u64 weight, u64 debt)
 	eevdf->weight -= weight;
 }
 
-/* V moves on, and they pay who have left for good. */
+/* Advances V; the VPs that have left for good pay. */
 static void eevdf_move_on(eevdf_t *eevdf, u64 by)
 {
 	eevdf->now += by;
@@ -98,7 +100,7 @@ static void eevdf_move_on(eevdf_t *eevdf, u64 by)
 		eevdf->gone_debt -= by * eevdf->gone_weight;
 }
 
-/* V has caught up with the first of those that left, if it is by `ahead` behind it at most. Returns whether it has. */
+/* If V is at most `ahead` behind the first of `leaving`: advances V to it, stops counting that VP, and returns true. */
 static bool eevdf_catch_up(hls_t *h, u32 s, u64 ahead)
 {
 	eevdf_t *eevdf = POLICY_STATE(struct eevdf, s);
@@ -118,8 +120,8 @@ static bool eevdf_catch_up(hls_t *h, u32 s, u64 ahead)
 }
 
 /*
- * The scheduler has given so much CPU time more: V advances, but stops at the first of those that left, who does not
- * count from there on, and where those who left for good have paid.
+ * The scheduler has given `given_ns` more: V advances. It stops at the first VP of `leaving`, which no longer counts
+ * from there on, and where the VPs that left for good have paid.
  */
 HLS_RARE_FUNC u32 eevdf_advance(hls_t *h __arg_arena, u32 s, s64 given_ns)
 {
@@ -139,7 +141,7 @@ HLS_RARE_FUNC u32 eevdf_advance(hls_t *h __arg_arena, u32 s, s64 given_ns)
 	return 0;
 }
 
-/* V moves on to `ve`, without CPU time, but for that which it has not advanced by yet. */
+/* Jumps V to `ve`, first consuming CPU time for which V has yet to advance. */
 static void eevdf_skip_to(eevdf_t *eevdf, u64 ve)
 {
 	u64 skipped = ve - eevdf->now, ahead = eevdf->service > 0 ? (u64)eevdf->service / eevdf->weight : 0;
@@ -147,13 +149,13 @@ static void eevdf_skip_to(eevdf_t *eevdf, u64 ve)
 	eevdf_move_on(eevdf, skipped);
 }
 
-/* Whether V has not advanced as far as it will. */
+/* Whether V has yet to advance. */
 static bool eevdf_is_late(const eevdf_t *eevdf)
 {
 	return eevdf->weight && eevdf->service >= (s64)eevdf->weight;
 }
 
-/* V advances by what the RUNNING v has had since it did so last; `used_ns`: since v was granted. */
+/* Advances V by the CPU time that v has had since the last such advance; `used_ns` counts from the grant of v. */
 static void eevdf_advance_by(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	eevdf_vp_t *vp = POLICY_VP(struct eevdf_vp, v);
@@ -189,7 +191,7 @@ static void eevdf_enqueue(hls_t *h, u32 s, u32 v)
 		queue_push(h, &eevdf->future, v, vp->used);
 }
 
-/* v requests CPU time anew. */
+/* v begins a new request. */
 static void eevdf_begin_request(hls_t *h, u32 s, u32 v)
 {
 	eevdf_vp_t *vp = POLICY_VP(struct eevdf_vp, v);
@@ -206,7 +208,7 @@ static u32 eevdf_due(hls_t *h, const eevdf_t *eevdf)
 	return v && eevdf_is_due(eevdf, POLICY_VP(struct eevdf_vp, v)->used) ? v : 0;
 }
 
-/* v, the first VP of `future`, goes over to `eligible`. */
+/* Moves v, the first VP of `future`, to `eligible`. */
 static void eevdf_bring_over(hls_t *h, u32 s, u32 v)
 {
 	queue_remove(h, &POLICY_STATE(struct eevdf, s)->future, v);
@@ -230,7 +232,7 @@ static void eevdf_request(hls_t *h, u32 s, u32 v)
 	eevdf_enqueue(h, s, v);
 }
 
-/* v wants no CPU any more: it counts until V has caught up with it. */
+/* v no longer wants a CPU: it counts until V has caught up with it. */
 static void eevdf_leave(hls_t *h, u32 s, u32 v)
 {
 	eevdf_t *eevdf = POLICY_STATE(struct eevdf, s);
@@ -267,7 +269,7 @@ static u32 eevdf_grant(hls_t *h, u32 s, u32 cpu)
 		if (!v)
 			return 0;
 		queue_remove(h, &eevdf->future, v);
-		/* All that can run here have had too much: V moves on. */
+		/* All VPs that can run here have had too much: V jumps. */
 		if (!h->scheduler[s].nr_running && !eevdf_is_due(eevdf, POLICY_VP(struct eevdf_vp, v)->used))
 			eevdf_skip_to(eevdf, POLICY_VP(struct eevdf_vp, v)->used);
 	}
@@ -306,7 +308,7 @@ static void eevdf_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 	eevdf_leave(h, s, v);
 }
 
-/* Within a quantum nobody is preempted, but where VPs that were due were not brought over before it began. */
+/* A running quantum is preempted only if it began before all due VPs had been brought over to `eligible`. */
 static bool eevdf_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	return POLICY_STATE(struct eevdf, s)->unfinished &&
@@ -314,7 +316,7 @@ static bool eevdf_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 			      POLICY_VP(struct eevdf_vp, running)->deadline);
 }
 
-/* V has passed many VPs at once: the rest of them, one at each call. */
+/* V has passed many VPs at once: brings over the rest of them, one at each call. */
 static u32 eevdf_timer(hls_t *h, u32 s)
 {
 	eevdf_advance(h, s, 0);
@@ -329,7 +331,7 @@ static u32 eevdf_timer(hls_t *h, u32 s)
 	return 0;
 }
 
-/* By how much v, which counts and is WAITING, has had too much, in 1/256 ns. */
+/* What v, which counts and is WAITING, has had too much, in 1/256 ns. */
 static u64 eevdf_debt(hls_t *h, u32 s, u32 v, u64 share)
 {
 	const eevdf_vp_t *vp = POLICY_VP(struct eevdf_vp, v);
@@ -350,7 +352,7 @@ static void eevdf_unregister_vp(hls_t *h, u32 s, u32 v)
 	eevdf->gone_debt += eevdf_debt(h, s, v, vp->since);
 }
 
-/* v comes back with its debt, which is as long for its new share as it is to pay. */
+/* v comes back: rescales its debt to its new share. */
 static void eevdf_come_back(hls_t *h, u32 s, u32 v)
 {
 	eevdf_t *eevdf = POLICY_STATE(struct eevdf, s);
@@ -363,7 +365,7 @@ static void eevdf_come_back(hls_t *h, u32 s, u32 v)
 	heap_push(h->node, &eevdf->leaving, v, vp->used, h->seq++);
 }
 
-/* Requests are as long as a quantum may be: shorter ones would be too many for the machine. */
+/* Requests have the lower bound of a quantum: shorter ones would be too many for the machine. */
 static s64 eevdf_register_vp(hls_t *h, u32 s, u32 v)
 {
 	u64 asked_ns = h->vp[v].param[EEVDF_REQUEST];
@@ -374,7 +376,7 @@ static s64 eevdf_register_vp(hls_t *h, u32 s, u32 v)
 	return 0;
 }
 
-/* All who want a CPU count, and the weight is that of all who count. */
+/* All VPs that want a CPU count, and `weight` is the sum over all that count, with those that have left for good. */
 static bool eevdf_check_invariants(hls_t *h, u32 s)
 {
 	u64 weight = POLICY_STATE(struct eevdf, s)->gone_weight;

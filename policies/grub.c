@@ -15,8 +15,8 @@
  *          +-------------------------------------- active, not contending
  *
  * The bandwidths of active servers add up to the active bandwidth A. While a server runs, its budget falls not by the
- * time, as in cbs.c, but by A times the time: what inactive servers do not use, the one that runs has. A server that
- * sleeps stays active until V, since up to there it has used its bandwidth in advance. When q is used up:
+ * time, as in cbs.c, but by A times the time: so the running server gets what inactive servers do not use. A server
+ * that sleeps stays active until V, since up to there it has used its bandwidth in advance. When q is used up:
  *
  *      soft=1    as published: q = Q, and D is put off by P; it goes on at once, behind earlier deadlines
  *      soft=0    it sleeps until D (throttled; it stays active); then q = Q, and D is put off by P. If it wakes up at
@@ -25,13 +25,13 @@
  * A soft server runs ahead, as a soft one of cbs.c does, and has its bandwidth since it woke up; a hard one has Q, and
  * what it reclaims, in every period.
  *
- * The paper has a whole CPU. Where the scheduler has less, because of schedulers above or of interrupts, active servers
- * may want A of the time while the CPU is with others, and budgets must fall faster: `rate-ppm` says how much of a CPU
+ * The paper has a whole CPU. If the scheduler has less, because of schedulers above or of interrupts, active servers
+ * may want A of the time while others have the CPU, and budgets must fall faster: `rate-ppm` says how much of a CPU
  * there is, R; then they fall by A + 1 - R, and never faster than time. On several CPUs they fall by the time.
  *
- * Bandwidths are in units of 2^-31 of a CPU, rounded up, so that budgets fall too fast rather than too slow. Of a
- * budget the part of a nanosecond that is used is kept (fraction): charges add up exactly. When A changes, the server
- * that runs is charged for what it had so far (settled_ns). V is rounded up.
+ * Bandwidths are in units of 2^-31 of a CPU, rounded up, so that budgets fall too fast rather than too slow. The used
+ * fraction of a nanosecond of a budget is kept (fraction): charges add up exactly. When A changes, the running server
+ * is charged for what it had so far (settled_ns). V is rounded up.
  */
 #include "../core/budget.h"
 
@@ -54,12 +54,12 @@ enum { GRUB_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct grub {
 	struct hls_queue ready; /* contending servers, by deadline */
-	u32 due;        /* heap of the throttled ones, by deadline, and of those that do not contend, by V */
-	u32 running;    /* the server whose budget falls by the active bandwidth; 0: none */
-	u64 settled_ns; /* how much of its time it was charged for already */
+	u32 due;        /* heap of throttled servers, by deadline, and of active ones that do not contend, by V */
+	u32 running;    /* the server with a budget that falls by the active bandwidth; 0: none */
+	u64 settled_ns; /* the part of its time for which it was already charged */
 	u64 active;     /* the active bandwidth */
 	u64 contending; /* number of servers that want the CPU */
-	u64 epoch;      /* counts how often nobody wanted the CPU, from 1 on */
+	u64 epoch;      /* counts how often no server wanted the CPU, from 1 on */
 };
 
 struct grub_vp {
@@ -77,7 +77,7 @@ static void grub_init(hls_t *h, u32 s)
 	POLICY_STATE(struct grub, s)->epoch = 1;
 }
 
-/* A VP whose parameters have changed keeps what is left of its budget, as far as the new budget allows. */
+/* After a change of parameters, a VP keeps what is left of its budget, up to the new budget. */
 static s64 grub_register_vp(hls_t *h, u32 s, u32 v)
 {
 	grub_vp_t *vp = POLICY_VP(struct grub_vp, v);
@@ -143,8 +143,8 @@ static void grub_use(hls_t *h, u32 v, u64 pace, u64 used_ns)
 }
 
 /*
- * The active bandwidth is about to change: charges the server that runs for what it had at the old one. If its deadline
- * has passed unnoticed, since a timer is late, it has a later one now, and others may go first.
+ * The active bandwidth is about to change: charges the running server for what it had at the old one. If its deadline
+ * has passed unnoticed, because a timer is late, it has a later deadline now, and others may go first.
  */
 static void grub_settle(hls_t *h, u32 s)
 {
@@ -160,7 +160,7 @@ static void grub_settle(hls_t *h, u32 s)
 		hls_recheck(h, grub->running);
 }
 
-/* The server that runs has a shorter slice, if budgets fall faster now. */
+/* v becomes active. The running server gets a shorter slice, if budgets fall faster now. */
 static void grub_activate(hls_t *h, u32 s, u32 v)
 {
 	struct grub __arena *grub = POLICY_STATE(struct grub, s);
@@ -173,7 +173,7 @@ static void grub_activate(hls_t *h, u32 s, u32 v)
 		hls_recheck(h, grub->running);
 }
 
-/* The server that runs has a longer slice, and is asked again when the old one is over. */
+/* v becomes inactive. The running server gets a longer slice, when its old one is over. */
 static void grub_deactivate(hls_t *h, u32 s, u32 v)
 {
 	grub_vp_t *vp = POLICY_VP(struct grub_vp, v);
@@ -222,7 +222,7 @@ HLS_GLOBAL_FUNC u32 grub_wake(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
-/* A soft server that has no budget has the next one at once, a hard one when its deadline has passed. */
+/* A soft server without budget gets the next one at once, a hard server when its deadline has passed. */
 static void grub_replenish(hls_t *h, u32 v)
 {
 	budget_t *budget = &POLICY_VP(struct grub_vp, v)->budget;
@@ -233,7 +233,7 @@ static void grub_replenish(hls_t *h, u32 v)
 	}
 	if (budget->left_ns > 0)
 		return;
-	/* A late end of its slice may have let it have several budgets. */
+	/* If its slice ended late, it may have used several budgets. */
 	u64 overrun = (u64)-budget->left_ns / amount_ns;
 	budget->left_ns += overrun * amount_ns;
 	budget_begin(h, v, budget, amount_ns, budget->end_at + period_ns * (overrun + 1));
@@ -260,7 +260,7 @@ static void grub_request(hls_t *h, u32 s, u32 v)
 	grub_enqueue(h, s, v);
 }
 
-/* The VP contends no more. If no other does, all servers are inactive: nothing is owed to anybody. */
+/* The VP no longer contends. If no other VP does, all servers become inactive: nothing is owed to any of them. */
 static void grub_rest(hls_t *h, u32 s, u32 v)
 {
 	struct grub __arena *grub = POLICY_STATE(struct grub, s);
@@ -288,7 +288,7 @@ static void grub_withdraw(hls_t *h, u32 s, u32 v)
 	grub_rest(h, s, v);
 }
 
-/* How long the budget of v lasts; of a hard server, until its deadline. */
+/* How long the budget of v lasts; for a hard server, not beyond its deadline. */
 static u64 grub_slice_ns(hls_t *h, u32 v, u64 pace)
 {
 	const grub_vp_t *vp = POLICY_VP(struct grub_vp, v);
@@ -309,7 +309,7 @@ static void grub_start(hls_t *h, u32 s, u32 v)
 	h->slice_ns = grub_slice_ns(h, v, grub->running ? grub_pace(h, s) : GRUB_WHOLE);
 }
 
-/* Hard servers whose deadlines have passed while they were READY have new ones first. */
+/* Hard servers with deadlines that passed while they were READY get new deadlines first. */
 static u32 grub_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct grub __arena *grub = POLICY_STATE(struct grub, s);
@@ -328,7 +328,7 @@ static u32 grub_grant(hls_t *h, u32 s, u32 cpu)
 	return 0;
 }
 
-/* The VP had a CPU for used_ns, of which what is settled was charged already. */
+/* The VP had a CPU for used_ns; settled_ns of it were already charged. */
 static void grub_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	struct grub __arena *grub = POLICY_STATE(struct grub, s);
@@ -384,7 +384,7 @@ static u32 grub_timer(hls_t *h, u32 s)
 	return v;
 }
 
-/* The active bandwidth and the number of contending servers are what they are by definition. */
+/* The active bandwidth and the number of contending servers fit their definitions, and so do throttling and budgets. */
 static bool grub_check_invariants(hls_t *h, u32 s)
 {
 	const struct grub __arena *grub = POLICY_STATE(struct grub, s);

@@ -2,11 +2,11 @@
 /*
  * Least slack first (A. K. Mok, "Fundamental Design Problems of Distributed Systems for the Hard-Real-Time
  * Environment", MIT 1983; M. L. Dertouzos, "Control Robotics: The Procedural Control of Physical Processes", IFIP
- * 1974): each VP has `budget` of CPU time in every period; the one runs that could be put off for the shortest time.
+ * 1974): each VP has `budget` of CPU time in every period; the VP that can be put off for the shortest time runs.
  *
  * A VP with c of its budget left and its period ending at d has the slack d - c - t at the time t. Until it runs, the
- * time d - c at which it must run at the latest stays: so READY VPs lie in a tree by that. While it runs, c falls and
- * d - c grows, until another VP must run earlier:
+ * latest time to run, d - c, stays the same: so READY VPs lie in a tree by d - c. While it runs, c falls and d - c
+ * grows, until another VP must run earlier:
  *
  *      d - c
  *        |         a runs /|  b runs
@@ -15,17 +15,17 @@
  *        |       /
  *        +-----/-----------------------> t
  *
- * Once their slacks are equal, the CPU would change hands without end. So who runs stays until another has less slack
- * by `quantum`. Only who becomes READY with less slack goes first at once.
+ * Once their slacks are equal, the CPU would change hands without end. So the RUNNING VP goes on until another VP has
+ * less slack by `quantum`. Only a VP that becomes READY with less slack preempts at once.
  *
- * The quantum costs some of what least slack could promise: each VP is as sure of its budget as if all budgets were
- * longer by a quantum (the calculus has the proof). So the wake-up rule is stricter than that of reservation.c. A VP
- * that requests the CPU at t begins a new period if c > (d - t) * budget / period; otherwise c is cut to (d - t) *
- * (budget + quantum) / period - quantum, if it is more. That is never less than what the VP was promised.
+ * The quantum weakens the guarantee of least slack: each VP is as sure of its budget as if all budgets were longer by a
+ * quantum (the calculus has the proof). So the wake-up rule is stricter than the one in reservation.c. A VP that
+ * requests the CPU at t begins a new period if c > (d - t) * budget / period; otherwise c is cut to (d - t) * (budget +
+ * quantum) / period - quantum, if c is more. That is never less than what the VP was promised.
  *
- * What a late timer lets a VP have beyond its budget is a debt (budget.h). Where it differs from the papers, whose jobs
- * run until they are done: budgets are hard. On several CPUs nothing is promised; a VP that becomes READY is compared
- * with all that run.
+ * CPU time that a late timer lets a VP have beyond its budget is a debt (budget.h). Unlike in the papers, where jobs
+ * run until they are done, budgets are hard. On several CPUs nothing is promised; a VP that becomes READY is compared
+ * with all RUNNING VPs.
  */
 #include "../core/budget.h"
 
@@ -42,7 +42,7 @@ enum { LEAST_SLACK_PARAMS(HLS_PARAM_INDEX) };
 enum { LEAST_SLACK_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct least_slack {
-	u32 ready; /* search tree of the VPs that may run, by the time when they must */
+	u32 ready; /* search tree of the VPs that may run, by their latest start */
 	u32 due;   /* heap of the VPs that want the CPU, by the ends of their periods */
 };
 
@@ -52,7 +52,7 @@ struct least_slack_vp {
 
 POLICY_FITS(struct least_slack, struct least_slack_vp);
 
-/* A VP whose parameters have changed keeps what is left of its budget, as far as the new budget allows. */
+/* After a change of parameters, a VP keeps what is left of its budget, up to the new budget. */
 static s64 least_slack_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
@@ -84,7 +84,7 @@ static void least_slack_renew_if_over(hls_t *h, u32 v)
 			     h->vp[v].param[LEAST_SLACK_PERIOD]);
 }
 
-/* How much of a budget a VP that wakes up may keep that long before the end of its period. A VP alone harms nobody. */
+/* The budget that a waking VP may keep with `rest_ns` left of its period. A VP without siblings may keep all. */
 static s64 least_slack_bearable_ns(hls_t *h, u32 s, u32 v, u64 rest_ns)
 {
 	u64 amount = h->vp[v].param[LEAST_SLACK_BUDGET], quantum = h->scheduler[s].param[LEAST_SLACK_QUANTUM];
@@ -122,7 +122,7 @@ static void least_slack_await_end(hls_t *h, u32 s, u32 v)
 		  POLICY_VP(struct least_slack_vp, v)->budget.end_at, h->seq++);
 }
 
-/* The VP waits for the end of no period any more; a RUNNING one that is revoked for that (timer) did not already. */
+/* The VP no longer waits for the end of its period. No effect for a RUNNING VP that the timer has already taken out. */
 static void least_slack_forget_end(hls_t *h, u32 s, u32 v)
 {
 	if (h->node[v].dist)
@@ -130,8 +130,8 @@ static void least_slack_forget_end(hls_t *h, u32 s, u32 v)
 }
 
 /*
- * v has become READY. A RUNNING VP whose slice would last beyond the time when v has a quantum less slack is revoked
- * and chosen again, with a shorter slice. (One that v preempts already is revoked anyway.)
+ * v has become READY. A RUNNING VP with a slice beyond the time when v has a quantum less slack is revoked and chosen
+ * again, with a shorter slice. (One that v preempts already is revoked anyway.)
  */
 HLS_RARE_FUNC u32 least_slack_shorten(hls_t *h __arg_arena, u32 s, u32 v)
 {
@@ -240,7 +240,7 @@ static void least_slack_refill(hls_t *h, u32 s, u32 v)
 	least_slack_shorten(h, s, v);
 }
 
-/* Some periods are over, of which one is seen to at each call: a RUNNING VP is revoked, to be charged first. */
+/* Deals with the periods that are over, one at each call: a RUNNING VP is revoked, so that it is charged first. */
 static u32 least_slack_timer(hls_t *h, u32 s)
 {
 	u32 v = POLICY_STATE(struct least_slack, s)->due;
@@ -256,7 +256,7 @@ static u32 least_slack_timer(hls_t *h, u32 s)
 	return v;
 }
 
-/* No VP has more than a period's budget or the greatest debt; a READY VP is throttled exactly if it has no budget. */
+/* No VP exceeds its budget or the greatest debt; a READY VP is throttled exactly if it has no budget. */
 static bool least_slack_check_invariants(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;

@@ -5,8 +5,8 @@
  * does not request it again until the start of the next period".
  *
  * Periods follow each other while the child wants the CPU. When the child requests the CPU after its period is over, a
- * new period begins with the request. What a late timer lets the child have beyond a budget is a debt, which the next
- * budgets pay, also where a request began their period (budget.h).
+ * new period begins with the request. CPU time that a late timer lets the child have beyond a budget is a debt, which
+ * the next budgets pay, even if a request began their period (budget.h).
  */
 #include "../core/budget.h"
 
@@ -30,7 +30,7 @@ struct limit_vp {
 
 POLICY_FITS(struct limit, struct limit_vp);
 
-/* A child whose parameters have changed keeps what is left of its budget, as far as the new budget allows. */
+/* After a change of parameters, a child keeps what is left of its budget, up to the new budget. */
 static s64 limit_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;

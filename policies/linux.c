@@ -5,8 +5,8 @@
  *
  * A VP has a counter of ticks, which goes down while it runs. Its goodness is counter + priority, and 0 without a
  * counter; the greatest goodness runs, until its counter is used up or a VP of greater goodness wakes up. When no READY
- * VP has any counter left an epoch ends: every VP, whether it is READY or sleeps, has counter / 2 + quantum then, where
- * the quantum is priority / 4 + 1 ticks. So who sleeps has up to two quanta saved, and goes first when it wakes up.
+ * VP has any counter left, an epoch ends: then every VP, READY or asleep, gets counter / 2 + quantum, where the quantum
+ * is priority / 4 + 1 ticks. So a VP that sleeps saves up to two quanta, and goes first when it wakes up.
  *
  *      request        grant            counter used up                        no VP of this epoch is left
  *     --------> READY -----> RUNNING ------------------> READY in next epoch ----------------------------> READY
@@ -20,7 +20,7 @@
  * Where it differs from the kernel:
  * - Among equals the one that was interrupted goes first, as in the kernel, and then the one that has waited longest;
  *   in the kernel, the one that woke up last.
- * - CPU time is charged to the nanosecond, not to whoever a tick meets, so that nobody sleeps through the ticks.
+ * - CPU time is charged to the nanosecond, not to the VP that a tick meets, so that no VP can sleep through the ticks.
  * - A VP that yields goes on in the next epoch, with what it has then. In the kernel others go first once.
  * - No goodness for the CPU or the memory that a VP had last. On several CPUs an epoch ends when one of them finds no
  *   counter that it could use up, as in the kernel; a VP that runs elsewhere meanwhile has its halving afterwards.
@@ -45,7 +45,7 @@ enum { LINUX_VP_PARAMS(HLS_PARAM_INDEX) };
 #define LINUX_GOODNESS 64 /* every goodness is less */
 _Static_assert(2 * LINUX_MOST_QUANTUM - 1 + LINUX_MOST_PRIORITY < LINUX_GOODNESS, "the greatest goodness fits");
 
-/* After so many epochs without running, a counter does not change any more, whatever it was. */
+/* After this many epochs without running, a counter no longer changes, whatever it was. */
 #define LINUX_SETTLED 7
 
 struct linux {
@@ -135,7 +135,7 @@ static void linux_withdraw(hls_t *h, u32 s, u32 v)
 	queue_remove(h, &POLICY_STATE(struct linux, s)->ready, v);
 }
 
-/* Where the first VP can run in the next epoch only, that begins. */
+/* If the first VP can run only in the next epoch, that epoch begins. */
 static u32 linux_grant(hls_t *h, u32 s, u32 cpu)
 {
 	struct linux __arena *lx = POLICY_STATE(struct linux, s);
@@ -164,7 +164,7 @@ static void linux_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 	linux_enqueue(h, s, v, true);
 }
 
-/* Of a VP that runs, what is left of its counter counts, as far as the last tick went. */
+/* For the RUNNING VP, what is left of its counter counts, rounded up to ticks. */
 static bool linux_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	const struct linux_vp __arena *waits = POLICY_VP(struct linux_vp, ready);
@@ -177,7 +177,7 @@ static bool linux_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return has > left;
 }
 
-/* No counter is greater than what settles for the greatest quantum. */
+/* No counter is greater than the limit for the greatest quantum, and none is of a later epoch. */
 static bool linux_check_invariants(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;

@@ -6,12 +6,12 @@
  *
  * A VP has a weight, by the kernel's table: 1024 at nice 0, and a quarter more for each step of the nice value. Its
  * virtual time v is its CPU time divided by its weight. V is the mean of all v, by weight: so the lags w * (V - v) add
- * up to nothing. A VP asks for a `slice` at a time, and is eligible while v <= V. Of the eligible ones the one with the
- * earliest virtual deadline, v + slice / weight as its request began, runs until its slice is used up. Nobody is
- * preempted before, but by a VP that wakes up with a shorter slice, is eligible and has an earlier deadline.
+ * up to 0. A VP asks for a `slice` at a time, and is eligible while v <= V. The eligible VP with the earliest virtual
+ * deadline, v + slice / weight at the start of its request, runs until its slice is used up. Before that, only a VP
+ * that wakes up with a shorter slice, is eligible and has an earlier deadline preempts it.
  *
- * Lag survives sleep. A VP that is owed something when it blocks has as much lag when it wakes up, two slices at most;
- * V moves, so that the lags add up again. A VP that has had too much when it blocks counts as if it wanted the CPU
+ * Lag survives sleep. A VP that is owed CPU time when it blocks has the same lag when it wakes up, two slices at most;
+ * V moves, so that the lags add up to 0 again. A VP that has had too much when it blocks counts as if it wanted the CPU
  * until V has caught up with it (the kernel's delayed dequeue): it pays by sleeping.
  *
  *       v <= V                    slice not used up
@@ -19,16 +19,17 @@
  *        ^                                            |   |                            ^
  *        +------------------- slice used up ----------+   +--- blocks --> `leaving` ---+ V has caught up
  *
- * What is exact: the sum of w * (v - base) over all VPs that count, and of the rests of divisions, is kept as the
- * kernel does, with what runs now; V is base and that sum over the sum of the weights.
+ * The sum of w * (v - base) over all VPs that count is exact: like the kernel's, it includes the run in progress, and
+ * also the remainders of divisions. V is base plus that sum over the sum of the weights.
  *
  * Where this differs from the kernel:
- * - Who has become eligible stays so until its slice is used up, also if V goes back because somebody who is owed comes
- *   back. So the eligible ones are a queue by deadline and the others one by v; the kernel has one tree for both.
+ * - A VP that has become eligible stays so until its slice is used up, even if V goes back because a VP that is owed
+ *   CPU time comes back. So eligible VPs lie in a queue by deadline and the others in one by v; the kernel has one tree
+ *   for both.
  * - Slices are given by a parameter, and do not depend on the number of CPUs. There is no tick: time is charged to the
  *   nanosecond, and lag is two slices at most, not a tick if that is more.
- * - Children are peers, and no group of tasks is the kernel's cgroup: that is a scheduler below this one. A new VP has
- *   a full slice first, not half of one. On several CPUs there is one queue for all.
+ * - Children are peers: a group of tasks, the kernel's cgroup, is a scheduler below this one. A new VP has a full first
+ *   slice, not half of one. On several CPUs there is one queue for all.
  *
  * It gives no promise (crates/calculus/src/schedulers/linux_eevdf.rs says why).
  */
@@ -63,25 +64,25 @@ enum { LINUX_EEVDF_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct linux_eevdf {
 	u64 base;   /* V, rounded down */
-	s64 sum;    /* of w * (v - base) and the rests: from 0 to `weight` */
+	s64 sum;    /* of w * (v - base) and the remainders: from 0 to `weight` */
 	u64 weight; /* of all VPs that count */
 	struct hls_queue future, eligible;
 	u32 leaving;    /* heap by v of the WAITING VPs that count */
-	u32 unfinished; /* V has passed VPs that are in `future` still */
+	u32 unfinished; /* V has passed VPs that are still in `future` */
 	u32 table[LINUX_EEVDF_LEVELS];
 };
 
 struct linux_eevdf_vp {
 	union {
 		u64 virtual; /* v, of a VP that counts */
-		s64 lag;     /* of one that does not: what it is owed, in 1/256 ns */
+		s64 lag;     /* of a VP that does not count: what it is owed, in 1/256 ns */
 	};
 	u64 deadline;
-	u64 rest : 17;    /* of the division that made v */
+	u64 rest : 17;    /* remainder of the division that made v */
 	u64 left_ns : 27; /* of its slice */
 	u64 counts : 1;
 	u64 is_eligible : 1;
-	u64 since_ns; /* RUNNING: CPU time of this run that the sum has */
+	u64 since_ns; /* RUNNING: CPU time of this run that is in the sum */
 };
 
 POLICY_FITS(struct linux_eevdf, struct linux_eevdf_vp);
@@ -144,7 +145,7 @@ static void linux_eevdf_add(hls_t *h, u32 s, u32 v)
 	linux_eevdf_settle(le);
 }
 
-/* v does not count any more, and keeps its lag. */
+/* v no longer counts, and keeps its lag. */
 HLS_RARE_FUNC u32 linux_eevdf_remove(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	linux_eevdf_t *le = POLICY_STATE(struct linux_eevdf, s);
@@ -162,7 +163,7 @@ HLS_RARE_FUNC u32 linux_eevdf_remove(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
-/* v, which did not count, comes with its lag. Since it moves V itself, it is put further away than that. */
+/* v, which did not count, comes back with its lag. Since v itself moves V, it is placed further from V than its lag. */
 static void linux_eevdf_come(hls_t *h, u32 s, u32 v)
 {
 	linux_eevdf_t *le = POLICY_STATE(struct linux_eevdf, s);
@@ -174,7 +175,7 @@ static void linux_eevdf_come(hls_t *h, u32 s, u32 v)
 	linux_eevdf_add(h, s, v);
 }
 
-/* The first of those that left, if V has caught up with it, does not count any more. Whether there was one. */
+/* If V has caught up with the first VP of `leaving`, that VP no longer counts. Returns whether there was one. */
 static bool linux_eevdf_let_go(hls_t *h, u32 s)
 {
 	linux_eevdf_t *le = POLICY_STATE(struct linux_eevdf, s);
@@ -187,7 +188,7 @@ static bool linux_eevdf_let_go(hls_t *h, u32 s)
 	return true;
 }
 
-/* The sum gets what the RUNNING v has had since it did last; `used_ns`: since v was granted. */
+/* Adds to the sum what v has had since the last such addition; `used_ns` counts from the grant of v. */
 static void linux_eevdf_advance_by(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	linux_eevdf_t *le = POLICY_STATE(struct linux_eevdf, s);
@@ -240,7 +241,7 @@ static u32 linux_eevdf_due(hls_t *h, const linux_eevdf_t *le)
 	return v && linux_eevdf_is_due(le, POLICY_VP(struct linux_eevdf_vp, v)->virtual) ? v : 0;
 }
 
-/* v, the first VP of `future`, goes over to `eligible`. */
+/* Moves v, the first VP of `future`, to `eligible`. */
 static void linux_eevdf_bring_over(hls_t *h, u32 s, u32 v)
 {
 	queue_remove(h, &POLICY_STATE(struct linux_eevdf, s)->future, v);
@@ -260,7 +261,7 @@ static void linux_eevdf_request(hls_t *h, u32 s, u32 v)
 	linux_eevdf_enqueue(h, s, v);
 }
 
-/* v wants no CPU any more. Who has had too much counts until V has caught up. */
+/* v no longer wants a CPU. If it has had too much, it counts until V has caught up with it. */
 static void linux_eevdf_leave(hls_t *h, u32 s, u32 v)
 {
 	linux_eevdf_t *le = POLICY_STATE(struct linux_eevdf, s);
@@ -279,7 +280,7 @@ static void linux_eevdf_withdraw(hls_t *h, u32 s, u32 v)
 	linux_eevdf_leave(h, s, v);
 }
 
-/* Where none is eligible that can run here, who has had the least too much does. */
+/* Picks an eligible VP that can run here, otherwise the VP that is least ahead of its share. */
 static u32 linux_eevdf_grant(hls_t *h, u32 s, u32 cpu)
 {
 	linux_eevdf_t *le = POLICY_STATE(struct linux_eevdf, s);
@@ -317,7 +318,7 @@ static void linux_eevdf_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 	vp->left_ns -= used_ns < vp->left_ns ? used_ns : vp->left_ns;
 }
 
-/* Who yields asks for another slice, due by one slice later. */
+/* A VP that yields asks for a new slice, with a deadline one slice later. */
 static void linux_eevdf_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	linux_eevdf_vp_t *vp = POLICY_VP(struct linux_eevdf_vp, v);
@@ -337,7 +338,7 @@ static void linux_eevdf_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 	linux_eevdf_leave(h, s, v);
 }
 
-/* A shorter slice preempts; and whoever was due, and was not brought over, before the choice that was made. */
+/* A VP with a shorter slice preempts; so does any VP if the choice was made before all due VPs were brought over. */
 static bool linux_eevdf_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	const linux_eevdf_vp_t *waits = POLICY_VP(struct linux_eevdf_vp, ready);
@@ -347,7 +348,7 @@ static bool linux_eevdf_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	       virtual_before(waits->deadline, POLICY_VP(struct linux_eevdf_vp, running)->deadline);
 }
 
-/* V has passed many VPs at once: the rest of them, one at each call. */
+/* V has passed many VPs at once: brings over the rest of them, one at each call. */
 static u32 linux_eevdf_timer(hls_t *h, u32 s)
 {
 	linux_eevdf_t *le = POLICY_STATE(struct linux_eevdf, s);
@@ -363,7 +364,7 @@ static u32 linux_eevdf_timer(hls_t *h, u32 s)
 	return 0;
 }
 
-/* A VP with other parameters comes with the lag that it has. */
+/* v leaves, or comes back at once with other parameters: it keeps its lag. */
 static void linux_eevdf_unregister_vp(hls_t *h, u32 s, u32 v)
 {
 	if (!POLICY_VP(struct linux_eevdf_vp, v)->counts)
@@ -372,7 +373,7 @@ static void linux_eevdf_unregister_vp(hls_t *h, u32 s, u32 v)
 	linux_eevdf_remove(h, s, v);
 }
 
-/* All who want a CPU count, and the sums are those of all who count. */
+/* All VPs that want a CPU count, and the sums are over all VPs that count. */
 static bool linux_eevdf_check_invariants(hls_t *h, u32 s)
 {
 	const linux_eevdf_t *le = POLICY_STATE(struct linux_eevdf, s);

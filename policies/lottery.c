@@ -6,8 +6,8 @@
  * Each READY VP holds tickets, its share. Before each quantum one ticket is drawn, and its VP has the quantum. The
  * tickets lie in a tree of partial sums (section 4.2), in which the winner is found on one way down.
  *
- * Compensation tickets (section 3.4): a VP that used only a part f of its quantum has 1/f of its tickets until it wins
- * again. So it has its share though it gives a part of each quantum away.
+ * Compensation tickets (section 3.4): a VP that used only a part f of its quantum has 1/f times its tickets until it
+ * wins again. So it gets its share although it gives away a part of each quantum.
  *
  * The tickets are drawn by a generator with a seed: the same seed and the same events give the same winners. Where a
  * VP is drawn that cannot use the CPU, another ticket is drawn, a few times; then the READY VP that has waited longest
@@ -25,8 +25,8 @@
 enum { LOTTERY_PARAMS(HLS_PARAM_INDEX) };
 enum { LOTTERY_VP_PARAMS(HLS_PARAM_INDEX) };
 
-#define LOTTERY_TICKET (1ULL << 8) /* tickets are counted in such parts, so that compensation is exact enough */
-#define LOTTERY_MOST_COMPENSATION 1024ULL /* so many times its tickets a VP has at most: no sum overflows */
+#define LOTTERY_TICKET (1ULL << 8)        /* a ticket has this many parts, so that compensation is exact enough */
+#define LOTTERY_MOST_COMPENSATION 1024ULL /* cap, as a multiple of a VP's tickets: no sum overflows */
 #define LOTTERY_MOST_DRAWS 8
 #define LOTTERY_HEIGHT 20 /* the tree of HLS_MAX_VPS VPs is not higher: log2, with room */
 
@@ -37,7 +37,7 @@ struct lottery {
 	struct hls_fifo ready;
 };
 
-/* What a VP has of the tree. The numbers of members below a node's two children differ by one at most. */
+/* A VP's node of the tree. The numbers of members below a node's two children differ by one at most. */
 struct lottery_vp {
 	u64 sum;     /* of the tickets of all members from here downwards */
 	u64 tickets; /* of this VP */
@@ -82,7 +82,7 @@ static void lottery_add(hls_t *h, struct lottery __arena *lottery, u32 v)
 		lottery->root = v;
 }
 
-/* Takes a member without children out, found from the root below the child with more members, at each step. */
+/* Removes a member without children, found from the root by a step to the child with more members, at each level. */
 static u32 lottery_take_last(hls_t *h, struct lottery __arena *lottery)
 {
 	u32 last = lottery->root;
@@ -158,7 +158,7 @@ static u64 lottery_random(struct lottery __arena *lottery)
 	return mixed ^ (mixed >> 31);
 }
 
-/* The VP that holds a ticket which is drawn. The tree must not be empty. */
+/* Draws a ticket, and returns the VP that holds it. The tree must not be empty. */
 static u32 lottery_draw(hls_t *h, struct lottery __arena *lottery)
 {
 	u32 v = lottery->root;
@@ -220,7 +220,7 @@ static u32 lottery_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
-/* v won a quantum and ran for used_ns: it has its tickets, and those that compensate it for the rest. */
+/* v won a quantum and ran for used_ns: it gets its tickets, with compensation for the rest of the quantum. */
 static void lottery_compensate(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	u64 quantum_ns = h->scheduler[s].param[LOTTERY_QUANTUM];
@@ -244,7 +244,7 @@ static void lottery_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 	lottery_compensate(h, s, v, used_ns);
 }
 
-/* The tickets of the root are those of all READY VPs. */
+/* The root's sum is the number of tickets of all READY VPs. */
 static bool lottery_check_invariants(hls_t *h, u32 s)
 {
 	u64 sum = 0;

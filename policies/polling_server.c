@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Polling servers (J. P. Lehoczky, L. Sha, J. K. Strosnider, "Enhanced Aperiodic Responsiveness in Hard Real-Time
- * Environments", RTSS 1987, where they are what deferrable servers are compared with): each VP is a server with a
- * budget of CPU time in every period, at a fixed priority.
+ * Environments", RTSS 1987, which compares deferrable servers with them): each VP is a server with a budget of CPU time
+ * in every period, at a fixed priority.
  *
  * At the start of a period the server looks whether its child wants the CPU. If so, the child has the budget, until it
  * sleeps or has used it. What is left when it sleeps is lost; and if it does not want the CPU at the start of a period,
- * all of that period's budget is. So to those below it a server is a periodic task, and whoever wakes up waits for the
- * start of the next period first.
+ * all of that period's budget is lost. So to lower priorities a server is a periodic task, and a child that wakes up
+ * first waits for the start of the next period.
  *
  *                     start of a period             grant
  *     request --> throttled ------------------> READY ------> RUNNING
@@ -17,11 +17,11 @@
  *                 +--------------- request --------------------- WAITING
  *
  * READY VPs that have budget lie in a search tree by priority; all that want the CPU in the heap `due`, by the ends of
- * their periods. Periods follow each other from the first request on, which begins the first. Of equal priorities who
- * came first goes on until it sleeps or has used its budget.
+ * their periods. Periods follow each other from the first request on, which begins the first. Among equal priorities,
+ * the VP that came first goes on until it sleeps or has used its budget.
  *
- * Nobody gains by sleeping. What a late timer lets a VP have beyond its budget is a debt (budget.h), which a sleep does
- * not forgive.
+ * No VP gains by sleeping. CPU time that a late timer lets a VP have beyond its budget is a debt (budget.h), which a
+ * sleep does not forgive.
  */
 #include "../core/budget.h"
 
@@ -49,7 +49,7 @@ struct polling_server_vp {
 
 POLICY_FITS(struct polling_server, struct polling_server_vp);
 
-/* A VP whose parameters have changed keeps what is left of its budget, as far as the new budget allows. */
+/* After a change of parameters, a VP keeps what is left of its budget, up to the new budget. */
 static s64 polling_server_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
@@ -86,7 +86,7 @@ static void polling_server_await_end(hls_t *h, u32 s, u32 v)
 		  POLICY_VP(struct polling_server_vp, v)->budget.end_at, h->seq++);
 }
 
-/* The VP waits for the end of no period any more; a RUNNING one that is revoked for that (timer) did not already. */
+/* The VP no longer waits for the end of its period. No effect for a RUNNING VP that the timer has already taken out. */
 static void polling_server_forget_end(hls_t *h, u32 s, u32 v)
 {
 	if (h->node[v].dist)
@@ -194,7 +194,7 @@ static void polling_server_refill(hls_t *h, u32 s, u32 v)
 	}
 }
 
-/* Some periods are over, of which one is seen to at each call: a RUNNING VP is revoked, to be charged first. */
+/* Deals with the periods that are over, one at each call: a RUNNING VP is revoked, so that it is charged first. */
 static u32 polling_server_timer(hls_t *h, u32 s)
 {
 	u32 v = POLICY_STATE(struct polling_server, s)->due;

@@ -10,9 +10,9 @@
  * greatest F.
  *
  * On one CPU no S is below v. On several CPUs one may be: v is the S of the VP that was chosen last on any CPU, and a
- * VP that can use only a busy CPU, or has a greater share than a CPU gives it, falls behind. So that it does not keep
- * the others from its CPU for as long as it fell behind, when they may use that CPU only, it is behind by
- * PROPORTIONAL_SHARE_MOST_BEHIND_NS of its CPU time at most.
+ * VP that can use only a busy CPU, or has a greater share than a CPU gives it, falls behind. It may be behind by
+ * PROPORTIONAL_SHARE_MOST_BEHIND_NS of its CPU time at most: otherwise it could keep VPs that can use only that CPU
+ * from it for as long as it fell behind.
  *
  * A warp is CPU time of its VP, which the VP's share turns into virtual time. So what the warp may cost the other VPs
  * does not depend on which VPs are registered, and their guarantees hold while VPs come and go.

@@ -2,9 +2,9 @@
 /*
  * PShED, processor sharing with earliest deadlines first (G. Lipari, J. Carpenter, S. K. Baruah, "A Framework for
  * Achieving Inter-Application Isolation in Multiprogrammed, Hard Real-Time Environments", RTSS 2000; RTSS 2001, section
- * 5.1): each child has a uniformly slower processor, as below BSS-I. But a server keeps its slack at each deadline, of
- * which what it runs for is taken at that deadline and at all later ones, and no list is gone through for the earlier
- * ones. What may be used by a deadline is the least slack from there on. slower.h has the rest.
+ * 5.1): each child has a uniformly slower processor, as below BSS-I. But a server keeps its slack at each deadline: CPU
+ * time is taken off the slack at the deadline for which it runs and at all later ones; earlier ones are not walked
+ * over. What may be used by a deadline is the least slack from that deadline on. slower.h has the rest.
  *
  * Where it differs from the publication: the deadlines of a server have a bound, and lie in a list, not in a tree; a
  * server without budget waits for its deadline.

@@ -6,11 +6,11 @@
  *
  * Numbers are explicit and never used again for another policy: tapes and running kernels know policies by them.
  *
- * Every core has the standard ones. Whoever compiles a core may choose those of the literature, from HLS_FIRST_OPTIONAL
- * on, by a definition of HLS_LITERATURE_POLICIES with some of the lines below: what is not there the kernel's verifier
- * need not look at.
+ * Every core has the standard ones. A build may choose among the optional ones, those of the literature, from
+ * HLS_FIRST_OPTIONAL on, by a definition of HLS_LITERATURE_POLICIES with some of the lines below: the kernel's verifier
+ * need not look at the others.
  *
- * Whoever compiles the core includes all C files of this folder before it (-include), so that no list of them is kept.
+ * A build includes all C files of this folder before the core (-include), so that no list of them is kept.
  *
  * A build may have loaded policies beside these built-in ones: HLS_LOADED names a file that includes theirs and defines
  * HLS_LOADED_POLICIES(P, ...) with lines like those below, and numbers from HLS_FIRST_LOADED on. Their hooks are
@@ -64,7 +64,7 @@
 #ifdef HLS_LOADED
 #include "../core/guard_queues.h"
 
-/* While loaded policies are compiled, the functions that they call are those that check. */
+/* While loaded policies are compiled, they call the checking functions. */
 #undef HLS_GUARD
 #define HLS_GUARD(function) checked_##function
 #include HLS_LOADED

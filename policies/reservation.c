@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * CPU reservations, basic and hard, by EDF (RTSS 2001, section 5.1): each VP gets `budget` of CPU time in every
- * period; of the VPs that have budget, the one whose period ends first runs; a VP without budget waits for its next
- * period. Hard: no VP gets more than its budget; what a late timer lets it have beyond that is a debt, which its next
- * budgets pay (budget.h).
+ * CPU reservations, basic and hard, by EDF (RTSS 2001, section 5.1): each VP gets `budget` of CPU time in every period;
+ * of the VPs that have budget, the one with the earliest end of its period runs; a VP without budget waits for its next
+ * period. Hard: no VP gets more than its budget; CPU time that a late timer lets it have beyond that is a debt, which
+ * its next budgets pay (budget.h).
  *
  * The wake-up rule, which the paper does not state: a VP that requests the CPU at time t, with c of its budget left
  * and its period ending at d > t, keeps both only if c <= (d - t) * budget / period. Otherwise the rest of the period
@@ -14,8 +14,8 @@
  *
  * A debt (c < 0) is kept at a wake-up: within the period the VP waits for the end of it, and a period that begins with
  * the wake-up begins with the budget less the debt. So no VP gets rid of its debt by sleeping. The promises of the
- * other VPs hold, but for one overrun of each: what EDF must have done for a VP by the end of any of its periods is
- * what it must have done for a VP without the debt, or less.
+ * other VPs hold, except for one overrun of each: by the end of any of its periods, EDF must have done for a VP with a
+ * debt at most what it must have done for one without.
  *
  *      request                        grant
  *   ------------> `ready` heap ---------------------> `running` heap
@@ -24,9 +24,9 @@
  *                   |                                     | revoke, no budget
  *                `depleted` heap (throttled) <------------+
  *
- * All three heaps are ordered by the end of the period, and the timer is set to the first of all ends. The first of
- * those that have budget is the deadline that the scheduler tells above. Below a slower processor the budgets are in
- * its time (hls_amount_ns).
+ * All three heaps are ordered by the end of the period, and the timer is set to the first of all ends. The earliest end
+ * of a VP with budget is the deadline that the scheduler tells the schedulers above. Below a slower processor, budgets
+ * are in that processor's time (hls_amount_ns).
  */
 #include "../core/budget.h"
 
@@ -51,7 +51,7 @@ struct reservation_vp {
 
 POLICY_FITS(struct reservation, struct reservation_vp);
 
-/* A VP whose parameters have changed keeps what is left of its budget, as far as the new budget allows. */
+/* After a change of parameters, a VP keeps what is left of its budget, up to the new budget. */
 static s64 reservation_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
@@ -64,7 +64,7 @@ static s64 reservation_register_vp(hls_t *h, u32 s, u32 v)
 	return 0;
 }
 
-/* The VP's budget; below a slower processor that is its part of the budget in the parameters. */
+/* The VP's budget; below a slower processor, a part of the budget in the parameters. */
 static u64 reservation_amount_ns(hls_t *h, u32 v)
 {
 	return hls_amount_ns(h, h->vp[v].parent, h->vp[v].param[RESERVATION_BUDGET]);
@@ -116,7 +116,7 @@ static void reservation_set_timer(hls_t *h, u32 s)
 	u32 ready = queue_first(h, &res->ready);
 	if (ready)
 		first = reservation_deadline_at(h, ready);
-	/* A RUNNING VP whose period is over is about to be revoked, and that sets the timer again. */
+	/* If the period of a RUNNING VP is over, the VP is about to be revoked, and that sets the timer again. */
 	if (res->running && h->node[res->running].key < first && h->node[res->running].key > h->now_ns)
 		first = h->node[res->running].key;
 	if (first != HLS_NEVER)
@@ -222,8 +222,8 @@ static u32 reservation_refill(hls_t *h, u32 s)
 }
 
 /*
- * Some periods are over: RUNNING VPs are revoked, to be charged for the old one first; a READY VP begins its next one,
- * and when all have, a depleted VP does: one at each call.
+ * Some periods are over: RUNNING VPs are revoked, so that they are charged for the old period first. A READY VP begins
+ * its next period, and when all READY VPs have, a depleted VP does: one VP at each call.
  */
 static u32 reservation_timer(hls_t *h, u32 s)
 {

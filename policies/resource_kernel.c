@@ -2,12 +2,12 @@
 /*
  * The resource kernel's CPU reserves (R. Rajkumar, K. Juvva, A. Molano, S. Oikawa, "Resource Kernels: A
  * Resource-Centric Approach to Real-Time and Multimedia Systems", MMCN 1998, section 3; S. Oikawa, R. Rajkumar,
- * "Portable RK", RTAS 1999): each VP has `budget` of CPU time in every `period`; of those that have budget, the one
+ * "Portable RK", RTAS 1999): each VP has `budget` of CPU time in every `period`; of the VPs that have budget, the one
  * with the shortest period runs (rate monotonic).
  *
- * Budgets are renewed at fixed instants, a period apart, of which the VP's first request is the first. What is not
- * used stays until the next of them, also while the VP sleeps (a deferrable server). What a VP gets that has used its
- * budget, its `kind` says:
+ * Budgets are renewed at fixed instants, a period apart, beginning with the VP's first request. Unused budget stays
+ * until the next renewal, also while the VP sleeps (a deferrable server). The `kind` says what a VP gets when it has
+ * used its budget:
  *
  *      0, hard    nothing, until its budget is renewed
  *      1, firm    the CPU if no VP with budget and no soft one wants it
@@ -22,13 +22,13 @@
  *
  * All VPs that want the CPU lie in the heap `due`, too, by the time when their budgets are renewed.
  *
- * What depleted VPs get costs no budget: nobody with budget wants it. In the paper soft reserves compete with threads
+ * What depleted VPs get costs no budget: no VP with budget wants it. In the paper, soft reserves compete with threads
  * that have no reserve, and firm ones come behind these. Here each child has a reserve: threads without one belong
  * below another scheduler, and a join, in place of firm and soft, takes a VP there.
  *
- * It can be cheated as any deferrable server can: who uses a budget at the end of a period has the next at once, and
- * takes twice the budget in a row. The analysis counts on that. What a late timer lets a VP have beyond its budget is a
- * debt (budget.h).
+ * It can be cheated as any deferrable server can: a VP that uses its budget at the end of a period has the next one at
+ * once, and takes twice the budget in a row. The analysis accounts for that. CPU time that a late timer lets a VP have
+ * beyond its budget is a debt (budget.h).
  */
 #include "../core/budget.h"
 
@@ -50,7 +50,7 @@ enum { RESOURCE_KERNEL_HARD, RESOURCE_KERNEL_FIRM, RESOURCE_KERNEL_SOFT };
 enum { RESOURCE_KERNEL_PARAMS(HLS_PARAM_INDEX) };
 enum { RESOURCE_KERNEL_VP_PARAMS(HLS_PARAM_INDEX) };
 
-/* The rank of a depleted firm VP; that of a soft one is one less, and no period is as long. */
+/* The rank of a depleted firm VP; the rank of a soft one is one less. All periods are shorter. */
 #define RESOURCE_KERNEL_LAST_RANK HLS_S(7200)
 
 struct resource_kernel {
@@ -60,13 +60,13 @@ struct resource_kernel {
 
 struct resource_kernel_vp {
 	struct hls_budget budget;
-	u64 rank;    /* at which it is READY, or was when it was granted a CPU */
+	u64 rank;    /* its rank while it is READY, or when it was granted a CPU */
 	u64 turn_ns; /* what is left of its turn among depleted VPs */
 };
 
 POLICY_FITS(struct resource_kernel, struct resource_kernel_vp);
 
-/* A VP whose parameters have changed keeps what is left of its budget, as far as the new budget allows. */
+/* After a change of parameters, a VP keeps what is left of its budget, up to the new budget. */
 static s64 resource_kernel_register_vp(hls_t *h, u32 s, u32 v)
 {
 	struct resource_kernel_vp __arena *vp = POLICY_VP(struct resource_kernel_vp, v);
@@ -106,7 +106,7 @@ static void resource_kernel_await_end(hls_t *h, u32 s, u32 v)
 		  POLICY_VP(struct resource_kernel_vp, v)->budget.end_at, h->seq++);
 }
 
-/* The VP waits for no renewal any more; a RUNNING one that is to be revoked for it (timer) did not already. */
+/* The VP no longer waits for a renewal. No effect for a RUNNING VP that the timer has already taken out. */
 static void resource_kernel_forget_end(hls_t *h, u32 s, u32 v)
 {
 	if (h->node[v].dist)
@@ -173,7 +173,7 @@ static u32 resource_kernel_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
-/* The VP had a CPU for used_ns, for its budget or for nothing. Returns whether others of its rank go next. */
+/* The VP had a CPU for used_ns, from its budget or beyond it. Returns whether others of its rank go next. */
 static bool resource_kernel_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	struct resource_kernel_vp __arena *vp = POLICY_VP(struct resource_kernel_vp, v);
@@ -229,7 +229,7 @@ static void resource_kernel_refill(hls_t *h, u32 s, u32 v)
 	resource_kernel_push(h, s, v, true);
 }
 
-/* Some periods are over, of which one is seen to at each call: a RUNNING VP is revoked, to be charged first. */
+/* Deals with the periods that are over, one at each call: a RUNNING VP is revoked, so that it is charged first. */
 static u32 resource_kernel_timer(hls_t *h, u32 s)
 {
 	u32 v = POLICY_STATE(struct resource_kernel, s)->due;

@@ -5,20 +5,21 @@
  *
  * A VP has one slot of its `budget` in each of its periods, always at the same offset: so it has its budget in every
  * window of a period in which it wants the CPU, wherever that begins. Slots never meet, so in its slot a VP waits for
- * nobody. The rest of the time, and slots that their owners do not want, go round robin to whoever wants it.
+ * nobody. The rest of the time, and slots that their owners do not want, go round robin to the VPs that want the CPU.
  *
  *     period of a  |a a . . . . . .|a a . . . . . .|a a . . . . . .|a a . . . . . .|
  *     period of b  |. . b b b . . . . . . . . . . .|. . b b b . . . . . . . . . . .|     `.`: in turn
  *
- * A new VP gets the first slot from now on that is free in every period. Where there is none, but would be if all slots
- * were placed anew, short periods first, they are: only while nobody wants the CPU and no constraint waits, since that
- * moves others' slots.
+ * A new VP gets the first slot from now on that is free in every period. If there is none, the policy tries to place
+ * all slots anew, short periods first. That moves others' slots, so it is done only while no VP wants the CPU and no
+ * sibling has a constraint.
  *
- * A time constraint asks for so much CPU time between a start and a deadline, before the work begins, and is answered
- * at once. What the VP's own slots do not give of it must be free in the table: in each span from one start to one
- * deadline, of it and of the accepted constraints, the time outside of all slots must hold what all constraints within
- * the span have yet to get of it. That is exact for EDF, by which free time goes to accepted constraints, before turns;
- * but it counts all slots as taken, whether or not their owners will want them, so an answer may be no for nothing.
+ * A time constraint asks, before the work begins, for an amount of CPU time between a start and a deadline, and is
+ * answered at once. The part that the VP's own slots do not give must be free in the table: in each span from the start
+ * of one constraint to the deadline of one (accepted constraints and the new one), the time outside of all slots must
+ * hold what all constraints within the span have yet to get of it. This test is exact for EDF, by which free time goes
+ * to accepted constraints before turns. But it counts all slots as taken, whether or not their owners will want them,
+ * so an answer may be no without need.
  *
  *             begin, yes         start comes            reserved time used up, deadline, end
  *     in turn ---------> waiting ----------> by deadline -----------------------------------> in turn
@@ -27,16 +28,16 @@
  *                                               v |
  *                                              asleep
  *
- * Who needs more than its estimate gets that in turn. Who sleeps loses the slots that pass meanwhile, and who asks
- * loses the rest of its turn: nothing of this harms others, so there is nothing to cheat. A yield ends a turn, but no
- * slot.
+ * A VP that needs more than its estimate gets the rest in turn. A VP that sleeps loses the slots that pass meanwhile,
+ * and a VP that asks loses the rest of its turn: none of this harms others, so a VP cannot gain by cheating. A yield
+ * ends a turn, but no slot.
  *
- * Where this differs from the paper: periods are not rounded to powers of two times the shortest, for which the paper
- * has a graph of slots, computed ahead of time; here the offset of each slot is, and when it comes next is computed
- * when it came last. The paper gives a constraint fixed pieces of the graph, and nests constraints; here one that
- * begins inside of another one of the same VP replaces it, if the answer is yes. A start is never in the past: it is
- * given as a time from now on. What the paper's call at the end tells, how much time the work took, a thread sees by
- * its clock.
+ * Where this differs from the paper: the paper rounds periods to powers of two times the shortest, and computes a graph
+ * of slots ahead of time. Here periods are not rounded; only the offset of each slot is computed ahead of time, and the
+ * time of the next slot when the last one comes. The paper gives a constraint fixed pieces of the graph, and nests
+ * constraints; here a constraint that begins inside another one of the same VP replaces it, if the answer is yes. A
+ * start is never in the past: it is given as a time from now on. The paper's call at the end tells how much time the
+ * work took; here a thread reads its clock.
  *
  * An answer of yes counts on a CPU that the scheduler has at all times.
  */
@@ -65,23 +66,23 @@ enum { RIALTO_BEGIN_FIELDS(HLS_PARAM_INDEX) };
 #define RIALTO_MOST_CHILDREN 32
 #define RIALTO_MOST_CONSTRAINTS 8
 /*
- * How many slots a new one is compared with at most, going round. The calculus says where that is enough, in any order:
- * where the slots, taken in some order, push the new one no more often than so often less once.
+ * The most rounds in which a new slot is compared with all placed slots. The calculus says where that is enough, in any
+ * order: where the placed slots, taken in some order, displace the new one fewer than RIALTO_MOST_ROUNDS times.
  */
 #define RIALTO_MOST_ROUNDS 128
 
 enum rialto_reason { RIALTO_TURN, RIALTO_CONSTRAINT, RIALTO_SLOT };
 
-/* An accepted constraint, and how much of the time up to its ends slots take. */
+/* A constraint, and the time that slots take up to its start and up to its end. */
 struct rialto_job {
 	u64 from, until, left_ns, slots_from, slots_until;
 };
 
 struct rialto {
 	u64 owner_until;
-	u32 owner; /* the VP whose slot it is, up to then */
+	u32 owner; /* the VP that owns the slot until `owner_until` */
 	u32 turns; /* search tree of READY VPs, in turn */
-	u32 jobs;  /* of those whose constraint is in force, by deadline */
+	u32 jobs;  /* search tree of READY VPs with a constraint in force, by deadline */
 	u32 due; /* heap of VPs that want the CPU, by when their slot begins, or their constraint begins or ends */
 	union {
 		struct rialto_job job[RIALTO_MOST_CONSTRAINTS]; /* while feasibility is tested */
@@ -114,7 +115,7 @@ static u64 rialto_period(hls_t *h, u32 v)
 	return h->vp[v].param[RIALTO_PERIOD];
 }
 
-/* To visit v, which may not be a child yet, and its siblings: who comes after u. */
+/* For a walk over v, which may not be a child yet, and its siblings: the VP after u. */
 static u32 rialto_after(hls_t *h, u32 s, u32 v, u32 u)
 {
 	u32 next = u == v ? h->scheduler[s].first_child : h->vp[u].sib_next;
@@ -151,7 +152,7 @@ static u64 rialto_gcd(hls_t *h, u64 a, u64 b)
 	return a;
 }
 
-/* Computes the gcds of v's period and those of the slots that are placed. Whether none is too small for both slots. */
+/* Computes the gcds of v's period and those of placed slots. Returns whether each is large enough for both slots. */
 static bool rialto_grids(hls_t *h, u32 s, u32 fresh, u32 v)
 {
 	struct rialto __arena *rialto = POLICY_STATE(struct rialto, s);
@@ -167,7 +168,7 @@ static bool rialto_grids(hls_t *h, u32 s, u32 fresh, u32 v)
 	return true;
 }
 
-/* How much later v's slot must begin not to meet that of u, where the gcd of their periods is `grid`. */
+/* How much later v's slot must begin not to meet u's slot, where the gcd of their periods is `grid`. */
 static u64 rialto_push(hls_t *h, u32 v, u32 u, u64 grid)
 {
 	u64 offset = POLICY_VP(struct rialto_vp, v)->offset, other = POLICY_VP(struct rialto_vp, u)->offset;
@@ -180,8 +181,8 @@ static u64 rialto_push(hls_t *h, u32 v, u32 u, u64 grid)
 }
 
 /*
- * Moves v's slot on, round its period, until it meets none of those that are placed. Whether there is such an offset.
- * The VP `fresh` may be no child yet.
+ * Moves v's slot on, round its period, until it meets no placed slot. Returns whether it found such an offset. The VP
+ * `fresh` may not be a child yet.
  */
 HLS_RARE_FUNC bool rialto_place(hls_t *h __arg_arena, u32 s, u32 fresh, u32 v)
 {
@@ -222,7 +223,7 @@ static u32 rialto_next_to_place(hls_t *h, u32 s, u32 v)
 	return first;
 }
 
-/* Places all slots anew, short periods first. If that does not do, all are where they were. */
+/* Places all slots anew, short periods first. If that fails, all stay where they were. */
 static bool rialto_place_all(hls_t *h, u32 s, u32 v)
 {
 	bool done = false;
@@ -249,7 +250,7 @@ static bool rialto_place_all(hls_t *h, u32 s, u32 v)
 	return done;
 }
 
-/* Whether v's constraint holds, or will. */
+/* Whether v has a constraint that is in force, or will be. */
 static bool rialto_has_job(hls_t *h, u32 v)
 {
 	const rialto_vp_t *vp = POLICY_VP(struct rialto_vp, v);
@@ -262,7 +263,7 @@ static bool rialto_is_in_job(hls_t *h, u32 v)
 	return rialto_has_job(h, v) && POLICY_VP(struct rialto_vp, v)->from <= h->now_ns;
 }
 
-/* Whether nobody wants the CPU, or has been promised to get it. */
+/* Whether no VP wants the CPU, and no VP but v has a constraint. */
 static bool rialto_is_idle(hls_t *h, u32 s, u32 v)
 {
 	bool idle = !(h->scheduler[s].nr_ready | h->scheduler[s].nr_running);
@@ -271,7 +272,7 @@ static bool rialto_is_idle(hls_t *h, u32 s, u32 v)
 	return idle;
 }
 
-/* What v's constraint has yet to get of its reserved time. */
+/* How much of its reserved time v's constraint has yet to get. */
 static u64 rialto_left_ns(hls_t *h, u32 v)
 {
 	const rialto_vp_t *vp = POLICY_VP(struct rialto_vp, v);
@@ -281,7 +282,10 @@ static u64 rialto_left_ns(hls_t *h, u32 v)
 	return used_ns < vp->left_ns ? vp->left_ns - used_ns : 0;
 }
 
-/* Lists the constraints of v and its siblings, but of those who sleep in theirs. Their number; too great: too many. */
+/*
+ * Lists the constraints of v and its siblings, except for siblings that sleep in theirs. Returns how many; a number
+ * above RIALTO_MOST_CONSTRAINTS means too many.
+ */
 static u32 rialto_list_jobs(hls_t *h, u32 s, u32 v)
 {
 	struct rialto __arena *rialto = POLICY_STATE(struct rialto, s);
@@ -306,8 +310,10 @@ static u32 rialto_list_jobs(hls_t *h, u32 s, u32 v)
 	return n;
 }
 
-/* Whether the time outside of slots, from the start of one constraint to the end of another, holds what those between
- * have yet to get. */
+/*
+ * Whether the time outside of slots, from the start of one constraint to the end of another, holds what the constraints
+ * within have yet to get.
+ */
 static bool rialto_span_fits(hls_t *h, const struct rialto_job __arena *job, u32 n, u32 first, u32 last)
 {
 	(void)h;
@@ -332,7 +338,7 @@ HLS_RARE_FUNC bool rialto_is_feasible(hls_t *h __arg_arena, u32 s, u32 v)
 	return n <= RIALTO_MOST_CONSTRAINTS;
 }
 
-/* Finds a slot. Who comes back with the parameters that it had before gets the slot that it had. */
+/* Finds a slot. A VP that comes back with the same parameters gets its old slot. */
 static s64 rialto_register_vp(hls_t *h, u32 s, u32 v)
 {
 	rialto_vp_t *vp = POLICY_VP(struct rialto_vp, v);
@@ -375,7 +381,7 @@ static void rialto_set_timer(hls_t *h, u32 s)
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
-/* v wants the CPU: takes its slot if that is now, and is due when its next one, or its constraint, begins or ends. */
+/* v wants the CPU: takes its slot if that is now. v is due when its next slot, or a change of its constraint, comes. */
 static void rialto_make_due(hls_t *h, u32 s, u32 v)
 {
 	struct rialto __arena *rialto = POLICY_STATE(struct rialto, s);
@@ -399,7 +405,7 @@ static u32 __arena *rialto_queue(hls_t *h, u32 s, u32 v)
 	return POLICY_VP(struct rialto_vp, v)->has_job ? &rialto->jobs : &rialto->turns;
 }
 
-/* The READY v waits for its turn at this place, and, if its constraint is in force, before all turns. */
+/* The READY v waits for its turn at this place; if its constraint is in force, before all turns. */
 static void rialto_enqueue(hls_t *h, u32 s, u32 v, u64 place)
 {
 	rialto_vp_t *vp = POLICY_VP(struct rialto_vp, v);
@@ -414,7 +420,7 @@ static void rialto_leave(hls_t *h, u32 s, u32 v)
 	rialto_set_timer(h, s);
 }
 
-/* Who slept while its constraint was in force asks anew for what is left of it. */
+/* A VP that slept while its constraint was in force asks again for what is left of it. */
 static void rialto_request(hls_t *h, u32 s, u32 v)
 {
 	if (rialto_is_in_job(h, v) && !rialto_is_feasible(h, s, v))
@@ -428,7 +434,7 @@ static void rialto_withdraw(hls_t *h, u32 s, u32 v)
 	rialto_leave(h, s, v);
 }
 
-/* First the owner of the slot, then the constraint that ends first, then who has waited longest for a turn. */
+/* First the owner of the slot, then the constraint that ends first, then the VP that has waited longest for a turn. */
 static u32 rialto_choose(hls_t *h, u32 s, u32 cpu)
 {
 	const struct rialto __arena *rialto = POLICY_STATE(struct rialto, s);
@@ -468,7 +474,7 @@ static void rialto_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 	rialto_leave(h, s, v);
 }
 
-/* Only a turn ends one's place in the order of turns. */
+/* A VP loses its place in the order of turns only when it ran in turn. */
 static void rialto_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	bool was_turn = POLICY_VP(struct rialto_vp, v)->reason == RIALTO_TURN;
@@ -489,7 +495,7 @@ static bool rialto_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return rialto_rank(h, s, ready) < rialto_rank(h, s, running);
 }
 
-/* The slot of a VP begins, or its constraint begins or ends: whatever it runs for, it may be something else now. */
+/* The slot of a VP begins, or its constraint begins or ends: a RUNNING VP may run for another reason from now on. */
 static u32 rialto_timer(hls_t *h, u32 s)
 {
 	u32 v = POLICY_STATE(struct rialto, s)->due;
@@ -508,7 +514,7 @@ static u32 rialto_timer(hls_t *h, u32 s)
 	return v;
 }
 
-/* v's constraint has changed: it is looked at at once, if it wants the CPU. */
+/* v's constraint has changed: if v wants the CPU, it is looked at at once. */
 static void rialto_look_at(hls_t *h, u32 s, u32 v)
 {
 	struct rialto __arena *rialto = POLICY_STATE(struct rialto, s);
@@ -519,7 +525,7 @@ static void rialto_look_at(hls_t *h, u32 s, u32 v)
 	rialto_set_timer(h, s);
 }
 
-/* Asks for what v's own slots do not give of the estimate. If the answer is no, v has the constraint that it had. */
+/* Asks for the part of the estimate that v's own slots do not give. If the answer is no, v keeps its old constraint. */
 static s64 rialto_begin(hls_t *h, u32 s, u32 v, const params_t *payload)
 {
 	rialto_vp_t *vp = POLICY_VP(struct rialto_vp, v);
@@ -553,7 +559,7 @@ static s64 rialto_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *p
 	return answer;
 }
 
-/* At no time is it the slot of two VPs. */
+/* All children have slots, and now is not within the slots of two VPs. */
 static bool rialto_check_invariants(hls_t *h, u32 s)
 {
 	u32 owners = opaque(0), v = h->scheduler[s].first_child;

@@ -4,22 +4,22 @@
  * Constraints: Implementation Experience on Windows NT", USENIX Windows NT Symposium 1999).
  *
  * Each period divides the next longer one, and an amount may be split over several slots. The table is filled from the
- * shortest period on: a VP has the first time of each of its periods that VPs before it leave free. What is placed so
- * far repeats within the next period, so a VP has its slots at the same places of each of its periods, and its budget
- * in every window of a period in which it wants the CPU. Slots that their owner does not want, and time that is
- * nobody's, go round robin to whoever wants it.
+ * shortest period on: in each of its periods, a VP has the first time that the VPs before it leave free. What is placed
+ * so far repeats within the next longer period, so a VP has its slots at the same places of each of its periods, and
+ * its budget in every window of a period in which it wants the CPU. Slots that their owner does not want, and time
+ * without an owner, go round robin to the VPs that want the CPU.
  *
  *     period of a |a .|a .|a .|a .|a .|a .|a .|a .|
  *     period of b |a b a b a .|.. the first two free pieces of each period of four, and so on
  *
- * The table is not kept: in O(n) steps, from the shortest period on, the policy computes how much free time of the
- * present period of each VP has passed, and so whose slot it is and for how long. A Windows thread raises and lowers
- * priorities instead; the paper's time constraints are left to `rialto`.
+ * The table is not kept: in O(n) steps, from the shortest period on, the policy computes, for each VP, how much free
+ * time of its present period has passed: that gives the owner of the current slot, and the slot's end. A Windows thread
+ * raises and lowers priorities instead; the paper's time constraints are left to `rialto`.
  *
- * A VP that comes moves the slots of longer periods to later places in them: so a VP that may have siblings of shorter
- * periods has its budget in each of its periods, in every window only while nobody comes. The slots of who goes stay as
- * they are until all periods end. So within a period slots only move to later places, and whoever has had less before
- * that has more behind it.
+ * A new VP moves the slots of longer periods to later places. So a VP that may have siblings with shorter periods has
+ * its budget in each of its periods, but in every window only while no VP comes. The slots of a VP that goes stay as
+ * they are until all periods end. So within a period slots only move to later places: what a VP has missed before such
+ * a move, it gets after it.
  */
 #include "../core/policy.h"
 
@@ -46,15 +46,15 @@ struct rialto_nt_slots {
 struct rialto_nt {
 	u64 until;    /* up to when the owner is known */
 	u64 clean_at; /* when all periods end after a VP has gone */
-	u32 owner;    /* whose slot it is; 0: nobody's */
+	u32 owner;    /* the owner of the current slot; 0: none */
 	u32 turns;    /* search tree of READY VPs, in turn */
 	u32 n;
-	u32 is_new; /* the owner has been looked up, and may have to take a CPU */
+	u32 is_new; /* the owner was looked up, and may have to be given a CPU */
 	struct rialto_nt_slots table[RIALTO_NT_MOST_CHILDREN]; /* short periods first */
 };
 
 struct rialto_nt_vp {
-	u64 is_turn; /* RUNNING: it was not its slot when it was granted */
+	u64 is_turn; /* RUNNING: it was granted outside of its slots, in turn */
 };
 
 POLICY_FITS(struct rialto_nt, struct rialto_nt_vp);
@@ -65,7 +65,7 @@ typedef struct rialto_nt_slots __arena rialto_nt_slots_t;
 #define rialto_nt_for_each(nt, i) \
 	for (u32 i = opaque(0); i < RIALTO_NT_MOST_CHILDREN && i < (nt)->n && can_loop; i++)
 
-/* Part by part: of a whole struct the compiler forgets that it lies in the arena. */
+/* Member by member: for a whole struct, the compiler forgets that it lies in the arena. */
 static void rialto_nt_copy(rialto_nt_slots_t *to, const rialto_nt_slots_t *from)
 {
 	to->budget = from->budget;
@@ -83,7 +83,7 @@ static void rialto_nt_remove(hls_t *h, rialto_nt_t *nt, u32 place)
 			rialto_nt_copy(&nt->table[i], &nt->table[i + 1]);
 }
 
-/* Frees the slots of VPs that have gone: all, or those of the longest periods, which move nobody's. */
+/* Frees the slots of VPs that have gone: all, or only the last ones of the table, which moves no other slots. */
 HLS_RARE_FUNC u32 rialto_nt_clean(hls_t *h __arg_arena, u32 s, bool all)
 {
 	rialto_nt_t *nt = POLICY_STATE(struct rialto_nt, s);
@@ -94,7 +94,7 @@ HLS_RARE_FUNC u32 rialto_nt_clean(hls_t *h __arg_arena, u32 s, bool all)
 	return 0;
 }
 
-/* Whose slot it is, and for how long that is certain. */
+/* Finds the owner of the current slot, and until when that is certain. */
 HLS_RARE_FUNC u32 rialto_nt_look(hls_t *h __arg_arena, u32 s)
 {
 	rialto_nt_t *nt = POLICY_STATE(struct rialto_nt, s);
@@ -102,7 +102,7 @@ HLS_RARE_FUNC u32 rialto_nt_look(hls_t *h __arg_arena, u32 s)
 		nt->clean_at = 0;
 		rialto_nt_clean(h, s, true);
 	}
-	/* Of the present period: how much time that no VP before has, in all and until now. */
+	/* Time of the present period that no VP before has: in all, and until now. */
 	u64 last = nt->n ? nt->table[0].period : HLS_S(1), all = last, passed = h->now_ns % last;
 	nt->owner = 0;
 	nt->is_new = 1;
@@ -139,7 +139,10 @@ static bool rialto_nt_fits(hls_t *h, const rialto_nt_t *nt)
 	return true;
 }
 
-/* Where slots of this period belong: behind all periods as long; -1: one of two periods does not divide the other. */
+/*
+ * Where slots of this period belong: behind all periods of the same length or shorter; -1: of two periods, neither
+ * divides the other.
+ */
 static s64 rialto_nt_find_place(hls_t *h, const rialto_nt_t *nt, u64 period)
 {
 	(void)h;
@@ -153,7 +156,7 @@ static s64 rialto_nt_find_place(hls_t *h, const rialto_nt_t *nt, u64 period)
 	return place;
 }
 
-/* Slots of VPs that have gone stay until all periods end, also those of VPs that have come since. */
+/* Slots of VPs that have gone stay until all periods end, the periods of new VPs included. */
 static void rialto_nt_set_clean(hls_t *h, rialto_nt_t *nt)
 {
 	u64 longest = HLS_S(1);
@@ -188,7 +191,7 @@ static s64 rialto_nt_insert(hls_t *h, u32 s, u32 v)
 	return -HLS_E_CHILDREN;
 }
 
-/* v gets the slots of one that has gone and had the same, or new ones. */
+/* v gets the slots of a VP that has gone and had the same parameters, or new ones. */
 HLS_RARE_FUNC s64 rialto_nt_join(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	rialto_nt_t *nt = POLICY_STATE(struct rialto_nt, s);
@@ -226,8 +229,8 @@ static void rialto_nt_unregister_vp(hls_t *h, u32 s, u32 v)
 }
 
 /*
- * Looks at the table if the owner is not known any more, and has the timer set to when that is so next; or to now, for
- * an owner that has not been looked at yet. A slot may begin just when another VP comes.
+ * Looks at the table if the owner is no longer known. Sets the timer to when the owner becomes unknown next, or to now,
+ * for an owner that the timer has not returned yet. A slot may begin just when another VP comes.
  */
 static void rialto_nt_look_if_over(hls_t *h, u32 s)
 {
@@ -264,7 +267,7 @@ static u32 rialto_nt_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
-/* Only a turn ends one's place in the order of turns. */
+/* A VP loses its place in the order of turns only when it ran in turn. */
 static void rialto_nt_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	bool was_turn = POLICY_VP(struct rialto_nt_vp, v)->is_turn;

@@ -7,9 +7,9 @@
  * share, which is its next S if it is READY still. The VP with the least S runs, for a quantum. The virtual time v is
  * the S of the VP that runs; when no VP wants the CPU, the greatest F.
  *
- * On several CPUs, of which the paper does not speak, v is the S of the VP that was chosen last on any of them. A VP
- * that can use only a busy CPU, or has a greater share than a CPU gives it, falls behind: by SFQ_MOST_BEHIND_NS of its
- * CPU time at most.
+ * On several CPUs, which the paper does not cover, v is the S of the VP that was chosen last on any of them. A VP that
+ * can use only a busy CPU, or has a greater share than a CPU gives it, falls behind: by SFQ_MOST_BEHIND_NS of its CPU
+ * time at most.
  */
 #include "../core/virtual_time.h"
 
@@ -97,7 +97,7 @@ static void sfq_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 		sfq->virtual_time = sfq->last_finish;
 }
 
-/* On one CPU the answer is no: no S of a new request is less than that of the VP that runs. */
+/* On one CPU the answer is no: the S of a new request is not less than the S of the RUNNING VP. */
 static bool sfq_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;

@@ -5,12 +5,12 @@
  *
  * As in SFQ a VP has a start tag S, which grows by used / weight. The virtual time v is the least S of all VPs that
  * want a CPU, and a VP that wakes up has an S of no less. The surplus of a VP is what it has had beyond the VP that has
- * had least: weight * (S - v). The VP with the least surplus runs, for a quantum. On one CPU that is the one with the
- * least S.
+ * had the least: weight * (S - v). The VP with the least surplus runs, for a quantum. On one CPU that is the VP with
+ * the least S.
  *
- * Weights are readjusted (section 2.1): no VP can use more than one CPU. Of p CPUs a VP whose weight is more than 1/p
- * of all weights is cut to that, the heaviest first, and the rule holds for the others and the p - 1 CPUs that are
- * left. Otherwise the tags of a VP that never waits would fall behind those of the others without end, and one that
+ * Weights are readjusted (section 2.1): no VP can use more than one CPU. On p CPUs, a weight of more than 1/p of all
+ * weights is cut to 1/p, the heaviest VP first; then the same rule holds for the other VPs and the remaining p - 1
+ * CPUs. Otherwise the tags of a VP that never waits would fall behind the other VPs' tags without end, and a VP that
  * came later would keep the lightest from the CPU for as long.
  *
  * The surplus of all VPs changes with v. As in section 3.2 only a few VPs are looked at, those with the least S: on one
@@ -28,14 +28,14 @@ enum { SFS_PARAMS(HLS_PARAM_INDEX) };
 enum { SFS_VP_PARAMS(HLS_PARAM_INDEX) };
 
 #define SFS_LOOKED_AT 8    /* VPs */
-#define SFS_WEIGHT_SHIFT 8 /* a readjusted weight is counted in such parts of a share */
+#define SFS_WEIGHT_SHIFT 8 /* a readjusted weight has this many bits behind the point */
 
 struct sfs {
 	u64 virtual_time;
-	u64 light_weight; /* of all VPs that want a CPU, but for the heavy ones */
+	u64 light_weight; /* of all VPs that want a CPU, except the heavy ones */
 	u32 ready;        /* search tree of the READY VPs, by S */
-	u32 light;        /* heap of the VPs that want a CPU, the heaviest first, */
-	u32 heavy;        /* but for those that are cut: the lightest of these first */
+	u32 light;        /* heap of the VPs that want a CPU and are not cut, the heaviest first */
+	u32 heavy;        /* heap of the VPs that want a CPU and are cut, the lightest first */
 	u32 nr_heavy;
 };
 
@@ -55,7 +55,7 @@ static u64 sfs_share(hls_t *h, u32 v)
 	return h->vp[v].param[SFS_SHARE];
 }
 
-/* The readjusted weight of v: of those that are cut, what the others would have of the other CPUs each. */
+/* The readjusted weight of v; for a VP that is cut, the weight of the light VPs per remaining CPU. */
 static u64 sfs_weight(hls_t *h, u32 s, u32 v)
 {
 	const sfs_t *sfs = POLICY_STATE(struct sfs, s);
@@ -79,7 +79,7 @@ static void sfs_take_light(hls_t *h, sfs_t *sfs, u32 v)
 	sfs->light_weight -= sfs_share(h, v);
 }
 
-/* Cuts the heaviest VP, if it has more than a CPU's part of those that are left. Returns whether it has. */
+/* Cuts the heaviest light VP, if it has more than one CPU's part of the remaining weights. Returns whether it did. */
 static bool sfs_cut_heaviest(hls_t *h, u32 s)
 {
 	sfs_t *sfs = POLICY_STATE(struct sfs, s);
@@ -93,7 +93,7 @@ static bool sfs_cut_heaviest(hls_t *h, u32 s)
 	return true;
 }
 
-/* The lightest of those that are cut is cut no longer, if it need not be. Returns whether that is so. */
+/* Restores the lightest VP that is cut, if it need not be cut. Returns whether it did. */
 static bool sfs_restore_lightest(hls_t *h, u32 s)
 {
 	sfs_t *sfs = POLICY_STATE(struct sfs, s);
@@ -141,7 +141,7 @@ static void sfs_arrive(hls_t *h, u32 s, u32 v)
 	sfs_readjust(h, s);
 }
 
-/* v wants no CPU any more. */
+/* v no longer wants a CPU. */
 static void sfs_depart(hls_t *h, u32 s, u32 v)
 {
 	sfs_t *sfs = POLICY_STATE(struct sfs, s);
@@ -155,7 +155,7 @@ static void sfs_depart(hls_t *h, u32 s, u32 v)
 	sfs_readjust(h, s);
 }
 
-/* v is the least S of all VPs that want a CPU; where none does, it stays. */
+/* Advances v to the least S of all VPs that want a CPU; if none does, v stays. */
 HLS_RARE_FUNC u32 sfs_advance(hls_t *h __arg_arena, u32 s)
 {
 	sfs_t *sfs = POLICY_STATE(struct sfs, s);
@@ -202,7 +202,7 @@ static void sfs_withdraw(hls_t *h, u32 s, u32 v)
 	sfs_depart(h, s, v);
 }
 
-/* The surplus of the READY v; what does not fit a number is as good as the greatest one. */
+/* The surplus of the READY v; a surplus that would overflow counts as the greatest number. */
 static u64 sfs_surplus(hls_t *h, u32 s, u32 v)
 {
 	u64 ahead = POLICY_VP(struct sfs_vp, v)->tag.used - POLICY_STATE(struct sfs, s)->virtual_time;
@@ -263,7 +263,7 @@ static void sfs_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 		POLICY_STATE(struct sfs, s)->virtual_time = POLICY_VP(struct sfs_vp, v)->tag.used;
 }
 
-/* Nobody who wants a CPU is behind v, and no VP is cut that need not be. */
+/* No READY VP is behind v, and the number of heavy VPs and the light weight are right. */
 static bool sfs_check_invariants(hls_t *h, u32 s)
 {
 	const sfs_t *sfs = POLICY_STATE(struct sfs, s);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Sporadic servers (B. Sprunt, L. Sha, J. P. Lehoczky, "Aperiodic Task Scheduling for Hard-Real-Time Systems",
- * Real-Time Systems 1, 1989): each VP is a server with a budget of CPU time, at a fixed priority. What it uses of the
- * budget comes back one period after it could use it first.
+ * Real-Time Systems 1, 1989): each VP is a server with a budget of CPU time, at a fixed priority. The part of the
+ * budget that it uses comes back one period after it could first use it.
  *
  *          budget  |\                         |`
  *                  | \           ____         |     Woken at `a`, the child uses 2 of 5, sleeps, and
  *                  |  \_________/    \        |     wants more at `b`. The 2 are back at a + period,
  *                  +--a----------b----------a+period-->what it uses then a period after b.
  *
- * So it serves a child that wakes up at once, as a deferrable server does, and takes no more from those below than a
- * periodic task would: each piece of the budget is one, whose jobs are a period apart.
+ * So it serves a child that wakes up at once, as a deferrable server does, but takes no more from lower priorities than
+ * a periodic task would: each piece of the budget is like a periodic task with jobs a period apart.
  *
  *      request        grant
  *     ---------> READY -----> RUNNING          READY VPs that have budget lie in a search tree by priority, throttled
@@ -19,16 +19,16 @@
  *             throttled <--------+ revoke, no budget
  *
  * A VP uses one piece after the other: the next one is taken up when the one before is used, or when the child wakes
- * up. When the child could use a piece first is when it woke up, or when the piece was back, whatever was later. In
- * the paper it is when the server's priority level became active, which may be earlier: with that rule servers can
- * have more than their budget in a period (M. Stanovich et al., "Defects of the POSIX Sporadic Server and How to
- * Correct Them", RTAS 2010).
+ * up. The child could first use a piece when it woke up, or when the piece was back, whichever was later. In the paper,
+ * this is when the server's priority level became active, which may be earlier: with that rule servers can have more
+ * than their budget in a period (M. Stanovich et al., "Defects of the POSIX Sporadic Server and How to Correct Them",
+ * RTAS 2010).
  *
- * There is room for two times at which something comes back. What would need a third comes back with the second, at
- * the later of both times: against the server, which gets no more than the paper's. A child that always wants the
- * CPU, or sleeps at most once a period, has lost nothing by that; and who waits for the CPU has all of its budget
- * back within a period. What a late timer lets a VP have beyond its budget is a debt, which the next piece pays when it
- * is taken up, as if the child had used that much of it then.
+ * There is room for two times at which budget comes back. A piece that would need a third comes back with the second,
+ * at the later of both times: that is to the server's disadvantage, so it gets no more than the paper's server. A child
+ * that always wants the CPU, or sleeps at most once a period, loses nothing by that; and a child that waits for the CPU
+ * has all of its budget back within a period. CPU time that a late timer lets a VP have beyond its budget is a debt.
+ * The next piece pays it when it is taken up, as if the child had used that part of the piece then.
  */
 #include "../core/policy.h"
 
@@ -52,7 +52,7 @@ struct sporadic_server {
 	u32 depleted; /* heap of the throttled VPs, by first_at */
 };
 
-/* What is left, if it is no debt, what comes back first, and what comes back second are the budget together. */
+/* The budget is the sum of what is left (a debt counts as 0), what comes back first, and what comes back second. */
 struct sporadic_server_vp {
 	s64 left_ns;  /* below 0: a debt */
 	u64 since;    /* when the child could first use what is left */
@@ -72,7 +72,7 @@ static u64 sporadic_server_second_ns(hls_t *h, u32 v)
 	return h->vp[v].param[SPORADIC_SERVER_BUDGET] - left_ns - vp->first_ns;
 }
 
-/* Of a VP whose parameters change, all that is to come back does so at once, at the later time. */
+/* When the parameters of a VP change, all that is to come back does so together, at the later time. */
 static void sporadic_server_unregister_vp(hls_t *h, u32 s, u32 v)
 {
 	sporadic_server_vp_t *vp = POLICY_VP(struct sporadic_server_vp, v);
@@ -82,7 +82,7 @@ static void sporadic_server_unregister_vp(hls_t *h, u32 s, u32 v)
 	vp->gap_ns = 0;
 }
 
-/* Where nothing is to come back, the VP has all of its budget; else no more than was left, and the rest in a period. */
+/* If nothing is to come back, the VP has all of its budget; else no more than was left, and the rest in a period. */
 static s64 sporadic_server_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
@@ -101,7 +101,7 @@ static s64 sporadic_server_register_vp(hls_t *h, u32 s, u32 v)
 	return 0;
 }
 
-/* So much of the budget comes back at at_ns, or with what comes back later. */
+/* amount_ns of the budget come back at at_ns, or with what comes back later. */
 static void sporadic_server_give_back(hls_t *h, u32 v, u64 amount_ns, u64 at_ns)
 {
 	sporadic_server_vp_t *vp = POLICY_VP(struct sporadic_server_vp, v);
@@ -236,7 +236,7 @@ static bool sporadic_server_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return h->vp[ready].param[SPORADIC_SERVER_PRIORITY] > h->vp[running].param[SPORADIC_SERVER_PRIORITY];
 }
 
-/* Something has come back to throttled VPs, of which one is seen to at each call. */
+/* Budget has come back to throttled VPs: deals with one VP at each call. */
 static u32 sporadic_server_timer(hls_t *h, u32 s)
 {
 	u32 __arena *depleted = &POLICY_STATE(struct sporadic_server, s)->depleted;
@@ -255,7 +255,10 @@ static u32 sporadic_server_timer(hls_t *h, u32 s)
 	return v;
 }
 
-/* The parts of a budget are no more than the budget, and no debt is too great; who has none left is throttled. */
+/*
+ * The parts of a budget are no more than the budget, and no debt is too great; a READY VP is throttled exactly if it
+ * has none left.
+ */
 static bool sporadic_server_check_invariants(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;

@@ -4,20 +4,20 @@
  * Integrated Support for Complex Real-Time Systems", Real-Time Systems 1999; K. Ramamritham, J. A. Stankovic, P.-F.
  * Shiah, IEEE TPDS 1990, has the search).
  *
- * Each VP has a job of its `budget` in each of its periods, which has a slot of the plan, in one piece. The plan is for
- * a round, the least common multiple of all periods, and is repeated. It is the order in which the jobs come: each
- * begins when the one before it ends, or where its period does, whichever is later.
+ * In each of its periods a VP has a job of `budget`, and each job has a slot of the plan, in one piece. The plan is for
+ * a round, the least common multiple of all periods, and is repeated. It is the order of the jobs: a job begins when
+ * the job before it ends or when its own period begins, whichever is later.
  *
  *     periods of a  |aaa          |   aaa       |             a: 3 in every 13
  *     periods of b  |   bb   |bb      |    bb   |bb     |     b: 2 in every 8, and so on
  *
  * When a VP comes, a plan for a round from now on is searched. All keep their periods, and the slot that is open stays.
  * The round ends as it begins, so that it can be repeated: what was done of a period before it is not done again, and
- * no job crosses the end. The search tries the job with the least H = deadline + earliest start next. Where some job
- * would be late after that, it takes the last choice back and tries the next best one; of the longest partial plan it
- * has had, the last SPRING_MOST_BACK choices at most. A choice takes a step for each VP and one more, and a search
- * SPRING_MOST_STEPS. Without a plan the VP is refused, and the old plan stands. So whoever was accepted has its slots,
- * whoever comes.
+ * no job crosses the end. At each point the search tries the job with the least H = deadline + earliest start. Where
+ * some job would then be late, it takes the last choice back and tries the next best job; it takes back at most the
+ * last SPRING_MOST_BACK choices of its longest partial plan. A choice takes one step for each VP and one more, a search
+ * SPRING_MOST_STEPS at most. Without a plan the VP is refused, and the old plan stands. So an accepted VP keeps its
+ * slots, whatever VPs come.
  *
  *      request              slot opens (timer)          grant
  *   -----------> throttled ------------------> READY ----------> RUNNING
@@ -25,11 +25,11 @@
  *                    |                           +------------------+
  *                    +----------------------------------------------+   slot is over
  *
- * Time of a slot that its VP does not want goes to whoever else the parent has. The system of the paper reclaims it,
- * and begins later jobs earlier; no promise needs that, and gaps that nobody uses are what new jobs can be put into.
+ * Slot time that its VP does not want goes to other children of the scheduler above. The paper's system reclaims it,
+ * and begins later jobs earlier; no promise needs that, and unused gaps leave room for new jobs.
  *
- * What a late timer lets a VP have beyond its slot is a debt: the next slot is put off by it and not cut, and the next
- * slots of the debtor are shorter. When a round ends and nobody wants the CPU, the plan rests until somebody does.
+ * Time that a late timer lets a VP have beyond its slot is a debt: the next slot is put off by it and not cut, and the
+ * next slots of the debtor are shorter. When a round ends and no VP wants the CPU, the plan rests until one does.
  */
 #include "../core/budget.h"
 
@@ -44,7 +44,7 @@ enum { SPRING_VP_PARAMS(HLS_PARAM_INDEX) };
 /* The calculus (schedulers/spring.rs) searches with the same bounds. */
 #define SPRING_MOST_CHILDREN 16
 #define SPRING_MOST_BACK 32
-#define SPRING_MOST_STEPS 2900 /* with the rest of the hook fewer than a loaded policy's hook may take */
+#define SPRING_MOST_STEPS 2900 /* with the rest of the hook, fewer than a loaded policy's hook may take */
 #define SPRING_JOBS_A_WORD 16  /* a seat is 4 bits */
 #define SPRING_PLAN_WORDS 25
 #define SPRING_MOST_JOBS (SPRING_PLAN_WORDS * SPRING_JOBS_A_WORD)
@@ -69,10 +69,10 @@ struct spring {
 	/* Of the plan that is searched: its round, and how many jobs of each seat it has so far. */
 	u64 new_round_ns;
 	u16 planned[SPRING_MOST_CHILDREN];
-	/* From when on the CPU was free before each of its last jobs: of those that may be taken back. */
+	/* When the CPU became free before each of its last jobs, which may be taken back. */
 	u64 free_at[SPRING_MOST_BACK];
-	u32 longest; /* of its partial plans: how many jobs it had */
-	u32 seats;   /* up to the last one that is taken */
+	u32 longest; /* jobs of the longest of its partial plans */
+	u32 seats;   /* number of seats up to the last one that is taken */
 };
 
 struct spring_vp {
@@ -104,7 +104,7 @@ static u64 spring_later(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
-/* What time it is in the plan, which may rest. */
+/* The current time of the plan, which may rest. */
 static u64 spring_now(hls_t *h, u32 s)
 {
 	const spring_t *spring = POLICY_STATE(struct spring, s);
@@ -125,7 +125,7 @@ static u64 spring_plan_from(hls_t *h, u32 s)
 	return spring_later(spring_now(h, s), POLICY_STATE(struct spring, s)->until);
 }
 
-/* The seat whose job has place n in a plan. */
+/* The seat of the job at place n of a plan. */
 static u32 spring_seat_at(const u64 __arena *plan, u32 n)
 {
 	u64 word = plan[n / SPRING_JOBS_A_WORD % SPRING_PLAN_WORDS];
@@ -194,7 +194,7 @@ HLS_RARE_FUNC u64 spring_h(hls_t *h __arg_arena, u32 s, u32 seat, u64 free_at)
 	return start_at + spring_budget(h, v) > due_at ? SPRING_LATE : due_at + start_at;
 }
 
-/* Whether the job of seat a, whose H is h_a, is tried before that of b. */
+/* Whether the job of seat a, with its H h_a, is tried before the job of seat b, with its H h_b. */
 static bool spring_goes_first(hls_t *h, u32 s, u32 a, u64 h_a, u32 b, u64 h_b)
 {
 	const spring_t *spring = POLICY_STATE(struct spring, s);
@@ -230,7 +230,7 @@ HLS_RARE_FUNC u32 spring_choose(hls_t *h __arg_arena, u32 s, u64 free_at, u32 tr
 	return best;
 }
 
-/* Adds the next job of a seat as job n of the partial plan, which ends at free_at. Returns where it ends then. */
+/* Adds the next job of a seat as job n of the partial plan, which ends at free_at. Returns the new end of the plan. */
 HLS_RARE_FUNC u64 spring_add(hls_t *h __arg_arena, u32 s, u32 n, u32 seat, u64 free_at)
 {
 	spring_t *spring = POLICY_STATE(struct spring, s);
@@ -241,7 +241,7 @@ HLS_RARE_FUNC u64 spring_add(hls_t *h __arg_arena, u32 s, u32 n, u32 seat, u64 f
 	return spring_later(POLICY_VP(struct spring_vp, v)->next_at + before_ns, free_at) + spring_budget(h, v);
 }
 
-/* Searches a plan of so many jobs for all VPs that have seats. Whether there is one, as far as the bounds reach. */
+/* Searches a plan with `jobs` jobs for all VPs that have seats. Returns whether it found one within the bounds. */
 HLS_RARE_FUNC bool spring_search(hls_t *h __arg_arena, u32 s, u32 jobs)
 {
 	spring_t *spring = POLICY_STATE(struct spring, s);
@@ -289,7 +289,7 @@ static u32 spring_free_seat(hls_t *h, u32 s)
 	return seat;
 }
 
-/* Searches a plan with v. Who comes back with the parameters that it had has the slots that it had. */
+/* Searches a plan with v. A VP that comes back with the same parameters gets its old slots. */
 static s64 spring_register_vp(hls_t *h, u32 s, u32 v)
 {
 	spring_t *spring = POLICY_STATE(struct spring, s);
@@ -320,7 +320,7 @@ static s64 spring_register_vp(hls_t *h, u32 s, u32 v)
 	return 0;
 }
 
-/* Nobody has v's places in the plan any more: later jobs may begin earlier, from now on. */
+/* v's places in the plan are free: later jobs may begin earlier from now on. */
 static void spring_unregister_vp(hls_t *h, u32 s, u32 v)
 {
 	spring_t *spring = POLICY_STATE(struct spring, s);
@@ -413,14 +413,14 @@ static void spring_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 	POLICY_STATE(struct spring, s)->wants--;
 }
 
-/* Who is READY and not throttled has its slot now; who runs has that slot, or had one. */
+/* A READY VP that is not throttled has its slot now; a RUNNING VP has that slot, or had an earlier one. */
 static bool spring_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)ready;
 	return spring_owner(h, s) != running;
 }
 
-/* The round begins now: all periods are that much later. */
+/* The round begins now: puts all periods off accordingly. */
 HLS_RARE_FUNC u32 spring_put_off(hls_t *h __arg_arena, u32 s)
 {
 	spring_t *spring = POLICY_STATE(struct spring, s);
@@ -432,7 +432,7 @@ HLS_RARE_FUNC u32 spring_put_off(hls_t *h __arg_arena, u32 s)
 	return 0;
 }
 
-/* The round is over: the next one begins, unless nobody wants the CPU. A timer may be late by whole rounds. */
+/* The round is over: the next one begins, unless no VP wants the CPU. A timer may be late by whole rounds. */
 static void spring_next_round(hls_t *h, u32 s)
 {
 	spring_t *spring = POLICY_STATE(struct spring, s);
@@ -443,7 +443,7 @@ static void spring_next_round(hls_t *h, u32 s)
 		spring_put_off(h, s);
 }
 
-/* Opens a slot of v, which begins at start_at. Who had the one before and has not got a CPU waits for its next one. */
+/* Opens a slot of v, which begins at start_at. A VP that had the slot before, and is READY, waits for its next slot. */
 HLS_RARE_FUNC u32 spring_open(hls_t *h __arg_arena, u32 s, u32 v, u64 start_at)
 {
 	spring_t *spring = POLICY_STATE(struct spring, s);
@@ -464,7 +464,7 @@ HLS_RARE_FUNC u32 spring_open(hls_t *h __arg_arena, u32 s, u32 v, u64 start_at)
 	return 0;
 }
 
-/* When the next slot begins: that of v, which has the next job; of 0: of nobody, as the round ends then. */
+/* When the next slot begins, for v, which has the next job; for 0: when the round ends. */
 static u64 spring_next_at(hls_t *h, u32 s, u32 v)
 {
 	const spring_t *spring = POLICY_STATE(struct spring, s);
@@ -486,7 +486,7 @@ static u32 spring_next(hls_t *h, u32 s)
 	return 0;
 }
 
-/* Carries the plan out up to now. Returns a VP whose slot has begun, and which may want a CPU; 0: none. */
+/* Carries the plan out up to now. Returns a VP that has an open slot and may want a CPU; 0: none. */
 static u32 spring_timer(hls_t *h, u32 s)
 {
 	spring_t *spring = POLICY_STATE(struct spring, s);
@@ -520,7 +520,7 @@ static u32 spring_timer(hls_t *h, u32 s)
 	return 0;
 }
 
-/* Whoever wants the CPU counts, and is throttled unless it has had a slot last. */
+/* `wants` counts the VPs that want the CPU; a READY VP is throttled unless it has the slot that was opened last. */
 static bool spring_check_invariants(hls_t *h, u32 s)
 {
 	const spring_t *spring = POLICY_STATE(struct spring, s);

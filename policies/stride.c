@@ -4,11 +4,12 @@
  * Management", MIT/LCS/TM-528, 1995, sections 2 and 3).
  *
  * A VP's stride is the inverse of its share, which the paper calls tickets. The VP with the least pass runs for a
- * quantum. Its pass grows by its stride for a whole quantum, and by as much of it as it used for a part.
+ * quantum. Its pass grows by its stride for a whole quantum, and by the same part of the stride for a part of a
+ * quantum.
  *
- * The global pass is that of the VP that runs; where no VP wants the CPU, the greatest of all. A VP that wakes up has a
- * pass of no less: it has saved nothing while it slept. In the paper it keeps its distance from the global pass, so
- * that VPs which are owed time can wake up together, and no bound is known for what the others then miss.
+ * The global pass is the pass of the RUNNING VP; while no VP wants the CPU, the greatest pass of all. A VP that wakes
+ * up has at least this pass: it saves nothing while it sleeps. In the paper it keeps its distance from the global pass,
+ * so that VPs which are owed time can wake up together, and no bound is known for what the others then miss.
  *
  * On several CPUs a VP that can use only a busy one, or has a greater share than a CPU gives it, falls behind the
  * global pass: by STRIDE_MOST_BEHIND_NS of its CPU time at most.
@@ -99,7 +100,7 @@ static void stride_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 		stride->global_pass = stride->greatest_pass;
 }
 
-/* On one CPU the answer is no: no pass of a new request is less than that of the VP that runs. */
+/* On one CPU the answer is no: the pass of a new request is not less than the pass of the RUNNING VP. */
 static bool stride_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Total bandwidth servers (M. Spuri, G. Buttazzo, "Scheduling Aperiodic Tasks in Dynamic Priority Systems", Real-Time
- * Systems 1996, section 4), with hard budgets, and with slack for whoever has none.
+ * Systems 1996, section 4), with hard budgets, and with slack for VPs without budget.
  *
- * Each VP is a server with a bandwidth U = budget/period, and a budget's time of its child is a job. As published, job
- * k, which comes at r, is due at d_k = max(r, d_(k-1)) + C/U; the job that is due first runs. Since the length of what
- * a child does is not known, each job has C = budget and thus d_k = max(r, d_(k-1)) + period; and two rules are added:
+ * Each VP is a server with a bandwidth U = budget/period, and a job is one budget of its child's CPU time. As
+ * published, job k, which comes at r, is due at d_k = max(r, d_(k-1)) + C/U; the job that is due first runs. Since it
+ * is not known how long a child will run, each job has C = budget and thus d_k = max(r, d_(k-1)) + period; and two
+ * rules are added:
  *
- *      a job is done before d_k     the next one begins at d_k. Until then the child has the CPU while nobody who has
- *                                   budget wants it (slack), which costs no budget: those who want it have it in turns
+ *      a job is done before d_k     the next one begins at d_k. Until then the child has the CPU while no VP with
+ *                                   budget wants it (slack), which costs no budget: VPs have the slack in turns
  *      the child wakes up at w      the rest c of its job, due at d, goes on if c <= (d - w) * U; else a new job
- *                                   begins at w. So nobody puts the deadline off by sleep
+ *                                   begins at w. So no child puts its deadline off by sleep
  *
- * As published a child that always wants the CPU would have its next job at once, run ahead while others sleep, and
- * then have nothing for as long. With these rules it has its budget in every period, and the slack besides.
+ * As published, a child that always wants the CPU would have its next job at once, run ahead while others sleep, and
+ * then get nothing for as long. With these rules it has its budget in every period, and the slack besides.
  *
  *      request              grant
  *   -----------> `ready`, by deadline ----------> RUNNING
@@ -24,8 +25,8 @@
  *                        <---------------               `depleted` by its deadline, too.
  *                             revoke
  *
- * A job that is not done at its deadline, which happens where more is promised than there is, is given up, and the next
- * one begins. What a late timer lets a VP have beyond its budget is a debt (budget.h); what it had of the slack beyond
+ * A job that is not done at its deadline, which happens if the CPU is overcommitted, is given up, and the next one
+ * begins. CPU time that a late timer lets a VP have beyond its budget is a debt (budget.h); slack that it used beyond
  * its deadline is charged to the job that began then.
  */
 #include "../core/budget.h"
@@ -45,7 +46,7 @@ enum { TBS_VP_PARAMS(HLS_PARAM_INDEX) };
 struct tbs {
 	struct hls_queue ready; /* VPs with budget, by deadline */
 	struct hls_fifo slack;  /* VPs without budget, in turns */
-	u32 depleted;           /* heap of these and of RUNNING ones without budget, by deadline */
+	u32 depleted;           /* heap of the READY and RUNNING VPs without budget, by deadline */
 };
 
 struct tbs_vp {
@@ -55,7 +56,7 @@ struct tbs_vp {
 
 POLICY_FITS(struct tbs, struct tbs_vp);
 
-/* A VP whose parameters have changed keeps what is left of its budget, as far as the new budget allows. */
+/* After a change of parameters, a VP keeps what is left of its budget, up to the new budget. */
 static s64 tbs_register_vp(hls_t *h, u32 s, u32 v)
 {
 	struct tbs_vp __arena *vp = POLICY_VP(struct tbs_vp, v);
@@ -108,7 +109,7 @@ static void tbs_await_deadline(hls_t *h, u32 s, u32 v)
 	heap_push(h->node, &POLICY_STATE(struct tbs, s)->depleted, v, tbs_deadline(h, v), h->seq++);
 }
 
-/* The VP without budget awaits its deadline no more; a RUNNING one that is to be revoked for it did not already. */
+/* The VP without budget no longer awaits its deadline. No effect for a RUNNING VP that the timer has taken out. */
 static void tbs_forget_deadline(hls_t *h, u32 s, u32 v)
 {
 	if (h->node[v].dist)
@@ -147,7 +148,7 @@ static void tbs_withdraw(hls_t *h, u32 s, u32 v)
 	tbs_forget_deadline(h, s, v);
 }
 
-/* The first VP of those with budget that can use the CPU; jobs that were due while they waited are given up first. */
+/* The first VP with budget that can use the CPU; jobs that became due while they waited are given up first. */
 static u32 tbs_first(hls_t *h, u32 s, u32 cpu)
 {
 	struct tbs __arena *tbs = POLICY_STATE(struct tbs, s);
@@ -182,7 +183,7 @@ static u32 tbs_grant(hls_t *h, u32 s, u32 cpu)
 	return v;
 }
 
-/* The VP had a CPU for used_ns, for its budget or of the slack. Returns whether others without budget go next. */
+/* The VP had a CPU for used_ns, from its budget or from the slack. Returns whether others without budget go next. */
 static bool tbs_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	struct tbs_vp __arena *vp = POLICY_VP(struct tbs_vp, v);
@@ -243,7 +244,7 @@ static u32 tbs_timer(hls_t *h, u32 s)
 	return v;
 }
 
-/* No VP has more than a budget or the greatest debt, and READY ones without budget await their deadlines. */
+/* No VP exceeds its budget or the greatest debt, and READY VPs without budget await their deadlines. */
 static bool tbs_check_invariants(hls_t *h, u32 s)
 {
 	u32 v = h->scheduler[s].first_child;

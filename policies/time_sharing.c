@@ -14,11 +14,11 @@
  *                                                STARVED
  *
  * A VP is rested when it has slept, in one sleep or in several, for three times as long as it ran since it was raised
- * last. So a VP that mostly sleeps is raised by each wake-up, and one that mostly computes gains nothing by a moment
- * of sleep now and then: it goes on at its level with what it had left of its quantum, before the others there, and so
- * has a quantum in each round of theirs. (In Windows 2000 the rest of a quantum survives a sleep, too.) What the raises
- * let a VP have before others of its base level is a quarter of a CPU at most, whatever its rhythm. After a long time
- * of computing, the sleep for one raise's worth is enough: of the time that it ran, at most what a raise gives
+ * last. So a VP that mostly sleeps is raised by each wake-up, and one that mostly computes gains nothing by a moment of
+ * sleep now and then: it goes on at its level with the rest of its quantum, before the others there, and so has a
+ * quantum in each of their rounds. (In Windows 2000 the rest of a quantum survives a sleep, too.) What the raises let a
+ * VP have before others of its base level is a quarter of a CPU at most, whatever its rhythm. After a long time of
+ * computing, the sleep for one raise's worth is enough: of the time that it ran, at most what a raise gives
  * (`wake-boost` quanta) is counted.
  */
 #include "../core/levels.h"
@@ -27,7 +27,7 @@
 #define TIME_SHARING_STARVED TIME_SHARING_LEVELS /* one more level, above all of them */
 _Static_assert(TIME_SHARING_STARVED < HLS_LEVELS, "the level of the starved must exist");
 
-/* So many times as long as it ran must a VP sleep to be raised. */
+/* To be raised, a VP must sleep for this many times as long as it ran. */
 #define TIME_SHARING_SLEEP_FOR_RUN 3
 
 #define TIME_SHARING_PARAMS(P)                                                                    \
@@ -55,7 +55,7 @@ struct time_sharing {
 struct time_sharing_vp {
 	u64 left_ns; /* of its quantum; of a VP that has never run, 0 */
 	u64 level;
-	u64 sleep_owed_ns; /* for how long it has to sleep until it is rested */
+	u64 sleep_owed_ns; /* how long it has to sleep until it is rested */
 	u64 asleep_at;     /* since when it has been WAITING */
 };
 
@@ -88,8 +88,8 @@ static void time_sharing_dequeue(hls_t *h, u32 s, u32 v)
 }
 
 /*
- * A rested VP is raised. Any other goes on as it was, but where it was starved, which ends. Returns whether it comes
- * behind the others of its level, as it does unless its turn was interrupted.
+ * Raises a rested VP. Any other VP goes on as before; but if it was STARVED, that ends. Returns whether it comes behind
+ * the others of its level, which it does unless its turn was interrupted.
  */
 static bool time_sharing_wake(hls_t *h, u32 s, u32 v)
 {

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A scheduler whose policy is a process (G. Parmer and R. West, "Predictable and Configurable Component-Based
+ * A scheduler with a process as its policy (G. Parmer and R. West, "Predictable and Configurable Component-Based
  * Scheduling in the Composite OS", ACM TECS 13(1s), 2013). This file chooses among the scheduler's children by what
- * that process has written into a page, and writes what happens to the children into another one, which no process can
+ * that process has written into a page, and writes what happens to the children into another page, which no process can
  * write: include/hls_pages.h is the contract.
  *
  *  1. The agent, the child in slot 0, is the thread that runs the process's policy. While it has something to do it
- *     goes first, within an allowance: CPU time in every period, as a deferrable server has it (budget.h). It parks by
- *     yielding when it has answered what it was asked, and is throttled then; being asked ends that.
- *  2. A decision that knows the last event is followed. Any other one is stale: counted, and not followed. That is
- *     Composite's refusal of cos_switch_thread() for a scheduler that missed an event, without the system call.
+ *     goes first, within an allowance: CPU time in every period, as for a deferrable server (budget.h). When it has
+ *     answered everything it parks, by yielding, and is throttled until it is asked again.
+ *  2. A decision that knows the last event is followed. Any other decision is stale: it is counted, and not followed.
+ *     That is Composite's refusal of cos_switch_thread() for a scheduler that missed an event, without the system call.
  *  3. The child of the greatest urgency, which is the priority in the paper's event structures. So threads go on while
  *     the agent is late, dead, or out of its allowance.
  *
  * Nothing that the process writes is trusted. Each word is read once, and chooses among READY children of this
- * scheduler only; preempts() looks at no page, so that it agrees with the grant before it. What an agent does too often
- * costs at least USER_LEVEL_LEAST_TURN of its allowance each time.
+ * scheduler only; preempts() looks at no page, so that it agrees with the grant before it. Each turn of an agent costs
+ * at least USER_LEVEL_LEAST_TURN of its allowance, so that it cannot act too often.
  *
- * A sealed scheduler takes urgencies from the hierarchy alone and follows no decision: its children are promised
- * something whatever the process does.
+ * A sealed scheduler takes urgencies from the hierarchy alone and follows no decision: its children keep their
+ * guarantees whatever the process does.
  */
 #include "../core/budget.h"
 #include "../core/user_pages.h"
@@ -38,11 +38,11 @@
 	  "by what the process knows it: of a thread, its TID")
 #define USER_LEVEL_MESSAGES(M)
 
-/* Shorter turns of the agent, and shorter slices, count as if they had been so long. */
+/* Shorter turns of the agent, and shorter slices, count as this long. */
 #define USER_LEVEL_LEAST_TURN HLS_US(5)
 #define USER_LEVEL_LEAST_SLICE HLS_US(100)
 
-/* Changes of urgencies that one decision looks at; and how often the timer does, where no decision is taken. */
+/* The most changes of urgencies that one decision looks at; and the interval of the timer, if no decision is taken. */
 #define USER_LEVEL_MOST_LOOKS 4
 #define USER_LEVEL_LOOKS_EVERY HLS_US(100)
 
@@ -51,7 +51,7 @@ enum { USER_LEVEL_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct user_level {
 	/*
-	 * How often it chose so, and the CPU time that its agents had: for whoever asks. View::decided() of
+	 * Statistics: how often it chose in each way, and the CPU time of its agents. View::decided() of
 	 * crates/hls-core knows that these come first, and crates/small-worlds/src/scheduling/pages.rs the places of
 	 * the others.
 	 */
@@ -59,20 +59,20 @@ struct user_level {
 	u64 events;                  /* so far */
 	u64 asked;                   /* the last event that the agent is asked about */
 	u64 taken;                   /* slots that have a child, a bit each */
-	u64 wanting;                 /* of them, those that have a CPU or want one */
-	u64 wake_at_ns;              /* when the parked agent is to be asked; 0: it is not */
+	u64 wanting;                 /* slots with a child that has a CPU or wants one */
+	u64 wake_at_ns;              /* when to ask the parked agent; 0: never */
 	u64 looked_at_ns;            /* when the timer looked at urgencies */
 	u64 last_stale;              /* the decision that was counted last */
 	u64 last_event;              /* as it is in the ring */
 	struct hls_budget allowance; /* the agent's */
-	struct hls_queue ready;      /* READY children that are not held, but for the agent */
+	struct hls_queue ready;      /* READY children that are not held, except the agent */
 	u32 is_parked;               /* the agent is READY, and waits to be asked */
-	u32 is_to_review;            /* it has parked, and other CPUs were not looked at */
+	u32 is_to_review;            /* the agent has parked, and other CPUs are still to be reviewed */
 	u32 slot[HLS_SLOTS];         /* the child in each */
 };
 
 struct user_level_vp {
-	u64 urgency; /* as it was looked at last */
+	u64 urgency; /* as last looked at */
 	u64 left_ns; /* of its slice; 0: it has none, or that is over */
 	u64 named_at; /* 1 more than the number of events when a decision chose it; HLS_NEVER: loosely; 0: none did */
 	u32 slot;
@@ -111,7 +111,7 @@ static __always_inline bool user_level_can_run(const hls_t *h, u32 v, u32 cpu)
 	return v && vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu);
 }
 
-/* The same of the agent. While that is parked it is throttled. */
+/* The same for the agent, which is throttled while it is parked. */
 static __always_inline bool user_level_agent_can_run(hls_t *h, u32 s, u32 cpu)
 {
 	const user_level_t *ul = user_level_of(h, s);
@@ -126,7 +126,7 @@ static __always_inline void user_level_renew(hls_t *h, u32 s)
 			     h->scheduler[s].param[USER_LEVEL_EVERY]);
 }
 
-/* Whether the process has changed urgencies, and no grant looks at them, since there is no child to be chosen. */
+/* Whether the process has changed urgencies that no grant will look at, since there is no child to choose. */
 static __always_inline bool user_level_is_to_look(hls_t *h, u32 s, const struct hls_user_page *user)
 {
 	if (likely(h->scheduler[s].nr_ready) || user_level_is_sealed(h, s))
@@ -165,8 +165,8 @@ HLS_GLOBAL_FUNC u32 user_level_place_agent(hls_t *h __arg_arena, u32 s, u32 agen
 }
 
 /*
- * The agent has been asked: it is parked no more. `at_once`: a decision follows the hook that is running. Elsewhere the
- * timer does it, so that the agent is looked at like a child that has just become READY.
+ * The agent has been asked: it is no longer parked. `at_once`: a decision follows the running hook. Otherwise the timer
+ * does it, so that the agent is looked at like a child that has just become READY.
  */
 HLS_GLOBAL_FUNC u32 user_level_rouse(hls_t *h __arg_arena, u32 s, bool at_once)
 {
@@ -190,8 +190,8 @@ HLS_GLOBAL_FUNC u32 user_level_rouse(hls_t *h __arg_arena, u32 s, bool at_once)
 }
 
 /*
- * An event of the child in a slot: tells the process by its pages, and rouses the agent, `at_once` or not, if that asks
- * to be told.
+ * An event of the child in a slot: tells the process by its pages, and rouses the agent, `at_once` or not, if the
+ * process asks for that event.
  */
 static __always_inline void user_level_tell(hls_t *h, u32 s, u32 slot, u32 kind, bool at_once,
 					    struct hls_kernel_page *kernel, struct hls_user_page *user)
@@ -214,7 +214,7 @@ static __always_inline void user_level_tell(hls_t *h, u32 s, u32 slot, u32 kind,
 		user_level_rouse(h, s, at_once);
 }
 
-/* The same, of the child v, where the pages are not at hand. */
+/* The same for the child v, for callers that do not have the pages at hand. */
 HLS_GLOBAL_FUNC u32 user_level_tell_of(hls_t *h __arg_arena, u32 s, u32 v, u32 kind, bool at_once)
 {
 	user_level_tell(h, s, user_level_slot(h, v), kind & (HLS_NR_EVENTS - 1), at_once, kernel_page(h, s),
@@ -238,7 +238,7 @@ static __always_inline void user_level_charge_agent(hls_t *h, u32 s, u32 agent, 
 		      h->scheduler[s].param[USER_LEVEL_EVERY], used_ns);
 }
 
-/* What the process says of the urgency of the child v, or else the hierarchy. Without an agent nobody is held. */
+/* The urgency of the child v: from the process, otherwise from the hierarchy. Without an agent no child is held. */
 static __always_inline u64 user_level_urgency(hls_t *h, u32 s, u32 v, const struct hls_user_page *user)
 {
 	u64 said = user && !user_level_is_sealed(h, s) ? PAGE_WORD(user->urgency[user_level_slot(h, v)]) : 0;
@@ -254,7 +254,7 @@ HLS_RARE_FUNC u32 user_level_hold(hls_t *h __arg_arena, u32 v)
 	return 0;
 }
 
-/* Puts a READY child behind the others of this urgency, or before them. One that is held is throttled. */
+/* Puts a READY child behind the others of this urgency, or before them. A held child is throttled. */
 static __always_inline void user_level_enqueue(hls_t *h, u32 s, u32 v, u64 urgency, bool behind)
 {
 	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
@@ -318,7 +318,7 @@ static __always_inline void user_level_look(hls_t *h, u32 s, struct hls_user_pag
 	user_level_look_at_slots(h, s, touched & ~rest, user);
 }
 
-/* Gives v its slot; 0: it cannot have the one that it is to have, or there is none left. */
+/* Gives v its slot. Returns 0, or an error: its slot is taken, or no slot is left. */
 static s64 user_level_take_slot(hls_t *h, u32 s, u32 v)
 {
 	user_level_t *ul = user_level_of(h, s);
@@ -345,7 +345,7 @@ static __always_inline void user_level_show(hls_t *h, u32 s, u32 slot, u64 child
 	struct hls_kernel_page *kernel = kernel_page(h, s);
 	if (!kernel)
 		return;
-	/* By a number that the compiler does not know from a loop: the verifier is to see its range. */
+	/* By a number that the compiler cannot derive from a loop, so that the verifier sees its range. */
 	struct hls_kernel_slot *shown = &kernel->slot[in_register(slot) & (HLS_SLOTS - 1)];
 	shown->child = child;
 	shown->ran_ns = ran_ns;
@@ -358,7 +358,7 @@ static __always_inline void user_level_show_time(hls_t *h, u32 v, u32 slot, stru
 		kernel->slot[slot].ran_ns = in_register(&h->vp[v])->ran_ns;
 }
 
-/* The agent has come, or has gone: holds count from now on, or do not. All urgencies are to be looked at. */
+/* The agent has come or gone: from now on holds count, or do not. All urgencies are to be looked at. */
 static __always_inline void user_level_note_agent(hls_t *h, u32 s)
 {
 	struct hls_user_page *user = user_page(h, s);
@@ -411,7 +411,7 @@ static void user_level_request(hls_t *h, u32 s, u32 v)
 			kernel_page(h, s), user);
 }
 
-/* The child v wants no CPU any more. */
+/* The child v no longer wants a CPU. */
 static __always_inline void user_level_stop(hls_t *h, u32 s, u32 v, struct hls_user_page *user, bool at_once)
 {
 	struct hls_kernel_page *kernel = kernel_page(h, s);
@@ -461,7 +461,7 @@ static __always_inline bool user_level_is_fresh(hls_t *h, u32 s, u64 decision)
 	return HLS_DECISION_EVENTS(decision) == ul->events;
 }
 
-/* Whom the decision for the CPU names, if it is to be followed; 0: nobody. */
+/* The child that the decision for the CPU names, if the decision is to be followed; 0: none. */
 static __always_inline u32 user_level_decided(hls_t *h, u32 s, u32 cpu, struct hls_user_page *user)
 {
 	user_level_t *ul = user_level_of(h, s);
@@ -529,7 +529,7 @@ static __always_inline bool user_level_would_lose(hls_t *h, u32 s, u32 v, struct
 	       POLICY_VP(struct user_level_vp, first)->urgency > POLICY_VP(struct user_level_vp, v)->urgency;
 }
 
-/* The agent, which has parked, has decided for other CPUs as well: those that run somebody else choose anew. */
+/* The agent, which has parked, has also decided for other CPUs: CPUs that run another child choose anew. */
 HLS_GLOBAL_FUNC u32 user_level_review(hls_t *h __arg_arena, u32 s)
 {
 	struct hls_user_page *user = user_page(h, s);
@@ -544,9 +544,7 @@ HLS_GLOBAL_FUNC u32 user_level_review(hls_t *h __arg_arena, u32 s)
 	return 0;
 }
 
-/*
- * Chooses a child but for the agent: it runs then, for its slice. `user`: the process's page; NULL: it has no say.
- */
+/* Chooses a child but the agent, and sets its slice. `user`: the process's page; NULL: the process has no say. */
 static __always_inline u32 user_level_choose(hls_t *h, u32 s, u32 cpu, struct hls_user_page *user)
 {
 	user_level_t *ul = user_level_of(h, s);
@@ -637,7 +635,7 @@ static void user_level_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 		user_level_set_timer(h, s);
 }
 
-/* Whether a decision now would take the CPU of a RUNNING child. It looks at no page, but at what grant() knew. */
+/* Whether a decision now would take the CPU of a RUNNING child. Looks at no page, only at what grant() knew. */
 static bool user_level_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	user_level_t *ul = user_level_of(h, s);
@@ -681,7 +679,7 @@ static u32 user_level_timer(hls_t *h, u32 s)
 	return 0;
 }
 
-/* Writes all that the process is to know of the children into pages that are zeroes. */
+/* Writes all that the process is to know about the children into zeroed pages. */
 static __always_inline void user_level_show_all(hls_t *h, u32 s)
 {
 	user_level_t *ul = user_level_of(h, s);
@@ -700,7 +698,7 @@ static __always_inline void user_level_show_all(hls_t *h, u32 s)
 	PAGE_WORD(kernel->events) = ul->events;
 }
 
-/* Another process decides from now on, or none: what the one before wrote means nothing any more. */
+/* Another process decides from now on, or none: what the previous process wrote no longer counts. */
 static void user_level_paged(hls_t *h, u32 s)
 {
 	user_level_t *ul = user_level_of(h, s);
@@ -732,8 +730,8 @@ static bool user_level_is_sound_for(hls_t *h, u32 s, u32 v)
 }
 
 /*
- * Each child has a slot of its own, and each slot that is taken a child. The READY agent is throttled exactly while it
- * is parked or has no allowance, another READY child while it is held.
+ * Each child has a slot of its own, and each taken slot has a child. The READY agent is throttled exactly while it is
+ * parked or has no allowance, another READY child exactly while it is held.
  */
 static bool user_level_check_invariants(hls_t *h, u32 s)
 {

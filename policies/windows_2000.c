@@ -12,28 +12,28 @@
  *                               READY for `starve-after`         v  | two quanta used up: base
  *                                                             STARVED, at 15
  *
- * - What a wake-up is worth depends on what the VP waited for: the driver or the object says so. Here it is a
+ * - The boost of a wake-up depends on what the VP waited for: the driver or the object states it. Here it is a
  *   parameter: 1 for a disk, an event or a semaphore, 2 for the network, a pipe or a window, 6 for keyboard and mouse,
  *   8 for sound. The boost counts from the base level, and never lowers a VP that is higher.
- * - The rest of a quantum survives a wait, less one unit, so that nobody has a quantum for ever by waiting before each
- *   tick; where nothing is left, the wait has used the quantum up. A VP with a base level from 14 on has a whole one.
- * - A VP that is preempted goes on before the others of its level, one that has used its quantum up behind them.
+ * - The rest of a quantum survives a wait, less one unit, so that no VP keeps a quantum for ever by waiting before each
+ *   tick; if nothing is left, the wait has used the quantum up. A VP with a base level from 14 on gets a whole quantum.
+ * - A VP that is preempted goes on before the others of its level, a VP that has used its quantum up behind them.
  * - A VP that the balance set manager has raised keeps level 15 over waits, and gets no other boost.
  *
- * Where it differs: CPU time is charged to the nanosecond, not three units to whoever a tick meets. The balance set
+ * Where it differs: CPU time is charged to the nanosecond, not three units to the VP that a tick meets. The balance set
  * manager looks at 16 VPs once a second; here each is raised when its time has come. No stretched quanta, and no
  * lasting boost, for the window in the foreground.
  *
- * As published it can be cheated: whoever has a boost of 2 or more and waits for a moment before each quantum ends
- * stays above its base level. Its equals have those moments, and do not count as starving since they run in them
- * (crates/hls-core/tests/windows_2000.rs). time_sharing.c is what HLS has instead.
+ * As published it can be cheated: a VP that has a boost of 2 or more and waits for a moment before each quantum ends
+ * stays above its base level. Its equals get only those moments, and do not count as starving since they run in them
+ * (crates/hls-core/tests/windows_2000.rs). HLS has time_sharing.c instead.
  */
 #include "../core/levels.h"
 
 #define WINDOWS_2000_LEVELS 32
 #define WINDOWS_2000_REAL_TIME 16
-#define WINDOWS_2000_STARVED 15       /* who is there or above does not starve */
-#define WINDOWS_2000_TIME_CRITICAL 14 /* who has this base level has a whole quantum after each wait */
+#define WINDOWS_2000_STARVED 15       /* a VP at this level or above does not starve */
+#define WINDOWS_2000_TIME_CRITICAL 14 /* from this base level on, a VP gets a whole quantum after each wait */
 
 #define WINDOWS_2000_PARAMS(P)                                                                    \
 	P(WINDOWS_2000_TICK, "tick", HLS_TIME, HLS_MS(10), HLS_US(30), HLS_S(1),                  \
@@ -60,8 +60,8 @@ struct windows_2000 {
 struct windows_2000_vp {
 	u64 left_ns; /* of its quantum; 0: the VP has never been registered */
 	u64 level;
-	u64 asleep_at; /* since when it has been WAITING; HLS_NEVER: it did not wait for anything */
-	u64 starved;   /* whether it was raised for having starved */
+	u64 asleep_at; /* since when it has been WAITING; HLS_NEVER: it waited for nothing */
+	u64 starved;   /* whether it was raised because it starved */
 };
 
 POLICY_FITS(struct windows_2000, struct windows_2000_vp);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The platform when the core is compiled as BPF (clang --target=bpf). Where libbpf or the kernel's BPF headers have a
- * word for something, it is that word. All that may differ between two builds of the core is defined in this folder.
+ * name for something, this file uses that name. All that may differ between two builds of the core is defined in this
+ * folder.
  */
 #ifndef HLS_PORT_BPF_H
 #define HLS_PORT_BPF_H
@@ -28,19 +29,19 @@ typedef long long s64;
 /* The address space of a BPF arena, where the core's memory lies. Pointers into the arena carry it. */
 #define __arena __attribute__((address_space(1)))
 
-/* Marks a parameter of a global function as a pointer into the arena: the verifier believes it. */
+/* Marks a parameter of a global function as a pointer into the arena: the verifier trusts it. */
 #define __arg_arena __attribute__((btf_decl_tag("arg:arena")))
 
 /*
  * A global function (of BPF: one that is not static). The verifier looks at it once, for any arguments, and not again
- * at each call. It has to have a result, so those that have nothing to say return 0.
+ * at each call. It must have a result, so functions without one return 0.
  */
 #define HLS_GLOBAL_FUNC __noinline
 
 /* A global function that is seldom called: natively, the compiler keeps it out of the functions that call it. */
 #define HLS_RARE_FUNC __noinline
 
-/* The body of such functions, which have it inlined where frames are scarce. */
+/* The body of such a function; inlined here, where stack frames are scarce. */
 #define HLS_RARE_BODY static __always_inline
 
 /* An entry point of the core, which the platform calls: a global function, too. */
@@ -63,20 +64,20 @@ typedef long long s64;
 	})
 
 /*
- * The number n, which the verifier does not know; for the first value of a loop's counter. The verifier follows a
- * counter whose start it knows through every value up to the bound. One that comes out of memory may be any number, and
- * the verifier looks at the loop once.
+ * The number n, hidden from the verifier; for the first value of a loop's counter. If the verifier knows the first
+ * value of a counter, it follows the counter through every value up to the bound. A counter that comes out of memory
+ * may be any number, and the verifier looks at the loop once.
  */
 static volatile u32 hls_zero;
 #define opaque(n) ((n) + hls_zero)
 
 /*
- * Where can_loop bounds a loop of a switch, its named bound would be one more instruction in each round: it is for the
- * native build alone.
+ * In a loop of a switch that can_loop bounds, the named bound would be one more instruction in each round: the bound is
+ * for the native build alone.
  */
 #define port_in_bounds(condition) ((condition) || true)
 
-/* The pointer, held in a register: the compiler would compute the address anew for each use of it. */
+/* The pointer, held in a register: otherwise the compiler would compute the address anew for each use. */
 #define in_register(pointer)                                \
 	({                                                  \
 		__typeof__(pointer) in_register_ = pointer; \

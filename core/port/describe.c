@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What loaded policies say of themselves, as data: a table that crates/hls-core (description.rs) reads in the object
- * which this file is compiled to. Nobody links that object, or runs anything in it.
+ * The descriptions of loaded policies, as data: a table that crates/hls-core (description.rs) reads in the object to
+ * which this file is compiled. That object is never linked, and nothing in it is run.
  */
 #include "../core.c"
 #include "description.h"

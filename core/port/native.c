@@ -28,7 +28,7 @@ struct hls_call_description {
 
 HLS_POLICIES(HLS_DESCRIBE_LISTS)
 
-/* The policy at this place of the registry; false: the registry is not so long. */
+/* The policy at this place of the registry; false: the registry has no such place. */
 static bool describe_policy(u32 place, struct hls_policy_description *d)
 {
 	/* Member by member: while nothing points to a policy's struct, the compiler resolves the hooks in it. */

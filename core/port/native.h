@@ -20,7 +20,7 @@ typedef int64_t s64;
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* Functions are inlined as the compiler sees fit, not as the C library's word of this name has it: that is slower. */
+/* The compiler decides which functions to inline. The C library's macro of this name would force it: that is slower. */
 #undef __always_inline
 #define __always_inline inline
 

@@ -2,7 +2,7 @@
 /*
  * Where the pages of user-level schedulers lie (include/hls_pages.h), under the number that the scheduler has:
  * hls_scheduler.page. In the kernel each page is a map of its own, which user space creates and hands to the process;
- * until it has, there is none. Natively they lie behind the domain.
+ * until then there is none. Natively they lie behind the domain.
  */
 #ifndef HLS_PORT_PAGES_H
 #define HLS_PORT_PAGES_H
@@ -17,8 +17,8 @@
 #include "../../bpf/kernel.h"
 
 /*
- * What each of the maps below holds: an array of one page. It states sizes: of types that only a map in a map names the
- * compiler tells libbpf nothing but the names.
+ * What each of the maps below holds: an array of one page. It states sizes, not types: for types that only a map in a
+ * map names, the compiler tells libbpf nothing but the names.
  */
 struct kernel_page_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -77,7 +77,7 @@ struct hls_pages {
 	struct hls_user_page user;
 };
 
-/* A domain natively, with room for the pages. */
+/* A domain of the native build, with room for the pages. */
 struct hls_with_pages {
 	struct hls hls;
 	struct hls_pages pages[HLS_MAX_PAGES];

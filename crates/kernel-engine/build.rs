@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, exit};
 use std::{env, fs};
 
-/// What clang before this version makes of the core is refused by the kernel's verifier.
+/// The kernel's verifier refuses the core if an older clang has compiled it.
 const CLANG: &str = "clang-19";
 
 /// The objects: the source of each, and its own flags.

@@ -1,6 +1,6 @@
-//! Makes the table of the C sources that the crate carries: every file below the folders of the core and of the headers
-//! that programs share with it, found by walking them, so that none can be forgotten; and the list of those that are
-//! built-in policies.
+//! Makes the table of the C sources in the crate: every file below the folders of the core and of the headers that
+//! programs share with it, found by walking the folders, so that none can be forgotten; and the list of the built-in
+//! policies among them.
 
 #[path = "../hls-core/policies.rs"]
 mod policies;

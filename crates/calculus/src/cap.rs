@@ -1,4 +1,4 @@
-//! The most that a VP takes in a window: a line. Relies on exact rationals. Never knows who takes it; that is
+//! The most that a VP takes in a window: a line. Relies on exact rationals. Does not know which VP takes it; that is
 //! `caps.rs`.
 
 use crate::rational::{Rational, whole};
@@ -27,20 +27,20 @@ impl Cap {
         Cap { rate, burst_from_idle: burst.clone(), burst }
     }
 
-    /// The cap of a VP whose budget keeps the wake-up rule: what is left when the VP wakes up is no more than the rest
-    /// of the period is worth.
+    /// The cap of a VP with a budget that keeps the wake-up rule: what is left when the VP wakes up is no more than the
+    /// rest of the period is worth.
     pub(crate) fn of_paid_budget(budget: &Rational, period: &Rational) -> Cap {
         let cap = Cap::of_budget(budget, period);
         let burst_from_idle = budget * (Rational::one() - &cap.rate);
         Cap { burst_from_idle, ..cap }
     }
 
-    /// The cap of a VP of which nobody knows when it is idle.
+    /// The cap of a VP if it is not known when it is idle.
     pub(crate) fn never_known_idle(self) -> Cap {
         Cap { burst_from_idle: self.burst.clone(), ..self }
     }
 
-    /// The cap of so many VPs together, each of which has this cap.
+    /// The cap of `count` VPs together, each with this cap.
     pub(crate) fn times(self, count: &Rational) -> Cap {
         Cap {
             rate: self.rate * count,
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     /// How much a server with a budget of `x` slots in every `y` used in each slot. The bits of a random number say
-    /// when the server wants the CPU and when it is granted one. Budget, deadline and the wake-up rule are those of
+    /// when the server wants the CPU and when it is granted one. Budget, deadline and the wake-up rule are as in
     /// `policies/reservation.c`.
     fn used(x: u64, y: u64, random: &mut u64) -> Vec<u64> {
         let (mut budget, mut deadline, mut awake) = (0, 0, false);

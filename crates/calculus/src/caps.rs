@@ -61,7 +61,7 @@ pub(crate) fn caps(graph: &Graph, links: &Links) -> Vec<Option<Cap>> {
     caps
 }
 
-/// One of two caps that both hold: that of the lesser rate says more in the long run.
+/// One of two caps that both hold: the cap with the lesser rate says more in the long run.
 fn stricter(one: Option<Cap>, other: Option<Cap>) -> Option<Cap> {
     match (one, other) {
         (Some(one), Some(other)) => {

@@ -33,8 +33,8 @@ pub fn analyse(graph: &Graph, rules: impl Into<Rules>) -> Analysis {
     analyse_within(graph, rules.into(), &Work::unlimited())
 }
 
-/// Like [`analyse`], in so many elementary steps. Where the steps are not enough, labels may be weaker than they could
-/// be.
+/// Like [`analyse`], in the elementary steps of `work`. Where these are not enough, labels may be weaker than they
+/// could be.
 pub(crate) fn analyse_within(graph: &Graph, rules: Rules, work: &Work) -> Analysis {
     let graph = &*graph.with_pins_spread();
     let links = Links::new(graph);
@@ -56,16 +56,16 @@ pub(crate) fn analyse_within(graph: &Graph, rules: Rules, work: &Work) -> Analys
     labelling.finish()
 }
 
-/// A hierarchy of which some edges have their labels.
+/// A hierarchy with labels for some of its edges.
 struct Labelling<'a> {
     around: StepContext<'a>,
     /// For each scheduler, the edges above it that have no label yet.
     waiting: Vec<usize>,
     labels: Vec<Option<Label>>,
     problems: Vec<Problem>,
-    /// Schedulers all of whose edges above are labelled.
+    /// Schedulers with all edges above them labelled.
     ready: VecDeque<usize>,
-    /// The edge whose label was compared last with what it asks for.
+    /// The edge that was compared last with what it asks for.
     compared: Option<Compared>,
 }
 
@@ -109,8 +109,8 @@ impl Labelling<'_> {
         }
     }
 
-    /// Compares a label with what the edge asks for. Instances of one thread may be thousands, and mostly one is as the
-    /// other: what was found for an edge is what is found for the next one that is alike, in as many steps.
+    /// Compares a label with what the edge asks for. A thread may have thousands of instances, mostly alike: an edge
+    /// that is like the edge before gets the same result, for the same number of steps.
     fn compare(&self, edge: usize, label: &Label) -> Compared {
         let requested = |edge: usize| &self.around.graph.edges[edge].requested;
         let is_alike = |last: &&Compared| {
@@ -143,7 +143,7 @@ impl Labelling<'_> {
         }
     }
 
-    /// Gives NULL to the edges that were not reached: those of a cycle, and those below schedulers without a parent.
+    /// Gives NULL to the edges that were not reached: edges on a cycle, and edges below schedulers without a parent.
     fn finish(mut self) -> Analysis {
         for edge in 0..self.labels.len() {
             if self.labels[edge].is_none() {

@@ -71,7 +71,7 @@ pub struct Scheduler {
     pub params: Vec<(String, u64)>,
 }
 
-/// Who is scheduled by way of an edge.
+/// What is scheduled by way of an edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Child {
     /// Index into [`Graph::schedulers`].
@@ -90,7 +90,7 @@ pub struct GraphEdge(pub usize);
 pub struct Edge {
     /// Index into [`Graph::schedulers`]; `None` for the edge above the root.
     pub parent: Option<usize>,
-    /// Who is scheduled.
+    /// What is scheduled.
     pub child: Child,
     /// What the parent's policy asks of a VP, by name; times in nanoseconds.
     pub params: Vec<(String, u64)>,
@@ -136,7 +136,7 @@ impl Links {
         }
     }
 
-    /// The lists that an edge stands in: that below its parent, and that above its child.
+    /// The lists that an edge stands in: the edges below its parent, and the edges above its child.
     fn lists(&mut self, edge: &Edge) -> impl Iterator<Item = &mut Vec<usize>> {
         let below = edge.parent.and_then(|parent| self.below.get_mut(parent));
         let above = match edge.child {
@@ -148,9 +148,9 @@ impl Links {
 }
 
 impl Graph {
-    /// The graph in which every edge is pinned that leads to a scheduler with a pinned thread below it: the scheduler's
-    /// VP may be granted a CPU that it must refuse, whoever else is below. Only the machine's own VPs, one for each
-    /// CPU, are requested where they can be used.
+    /// The graph with every edge pinned that leads to a scheduler with a pinned thread below it: the scheduler's VP may
+    /// be granted a CPU that it must refuse, whatever else is below. Only the machine's own VPs, one for each CPU, are
+    /// requested where they can be used.
     pub(crate) fn with_pins_spread(&self) -> Cow<'_, Graph> {
         if self.cpus <= 1 || self.edges.iter().all(|edge| !edge.pinned) {
             return Cow::Borrowed(self);

@@ -81,8 +81,8 @@ pub enum Guarantee {
     /// time: it is done within `response` if it takes `amount` or less, and a shorter one as much sooner.
     ///
     /// A request lasts from a wake-up to the next sleep. It comes in its turn if it begins at least `period` after the
-    /// last one that did. One that comes sooner, or takes more than `amount`, puts off the next turn: to a `period` for
-    /// each `amount`, or part of it, that it took, from its end.
+    /// last one that did. One that comes sooner, or takes more than `amount`, puts off the next turn: to its end, and a
+    /// `period` more for each `amount`, or part of it, that it took.
     Job {
         /// CPU time that a request in its turn is certain of, in nanoseconds.
         amount: Rational,
@@ -166,8 +166,8 @@ impl Kind {
         }
     }
 
-    /// The guarantee of this kind with these numbers, whose invariants are not checked; `None` where the numbers are
-    /// not as many as [`Kind::parameters`], or the number of CPUs is none.
+    /// The guarantee of this kind with these numbers; its invariants are not checked. `None` if there are not as many
+    /// numbers as [`Kind::parameters`], or the number of CPUs is not one.
     pub(crate) fn with(self, numbers: &[Rational]) -> Option<Guarantee> {
         let guarantee = match (self, numbers) {
             (Kind::All, []) => Guarantee::All,
@@ -215,8 +215,8 @@ pub struct Fault {
     pub expected: String,
 }
 
-/// How the parameters of a guarantee are written: the share; times of which more is better for the receiver; times of
-/// which less is.
+/// How the parameters of a guarantee are written: the share; times where more is better for the receiver; times where
+/// less is better.
 struct Writing {
     share: fn(&Rational) -> String,
     amount: fn(&Rational) -> String,

@@ -21,7 +21,7 @@ pub struct Label {
     /// How many of the edge's VPs can have a CPU at once, by what is below them: a join has one VP below it.
     /// [`u16::MAX`] where nothing there is narrower than the edge.
     pub usable: u16,
-    /// The speed of the processor in whose time the amounts are counted: 1, but below RESU (HLS section 5.1).
+    /// The speed of the processor that the amounts are counted for: 1, except below RESU (HLS section 5.1).
     pub scale: Rational,
     /// Whether the guarantee still holds for a VP that declines a CPU because its child already runs on another one,
     /// and requests again when the child loses the other CPU. A join on several CPUs holds such VPs of its parents.
@@ -140,12 +140,12 @@ impl Label {
         }
     }
 
-    /// Whether the label implies a need but for VPs that cannot be used.
+    /// Whether the label would imply a need if all of its VPs could be used.
     fn would_do_if_used(&self, need: &Guarantee) -> bool {
         self.usable < self.count && Label { usable: u16::MAX, ..self.clone() }.satisfies(need).is_ok()
     }
 
-    /// Whether the reason for which this label promises nothing, or not what is asked for, is that of another.
+    /// Whether this label and another have the same reason for promising nothing, or not what is asked for.
     pub fn has_reason_of(&self, other: &Label) -> bool {
         let (own, others) = (&self.derivation, &other.derivation);
         let is_same = own.rule == others.rule && own.formula == others.formula;

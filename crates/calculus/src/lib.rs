@@ -1,9 +1,9 @@
 //! The calculus of guarantees: what a scheduler is promised, what it can promise in turn, and why.
 //!
 //! Follows Regehr and Stankovic, "HLS: A Framework for Composing Soft Real-Time Schedulers" (RTSS 2001), sections 3 to
-//! 5, corrected where the paper is loose; every correction is stated where it is made. Numbers are exact rationals;
-//! rounding happens only in functions whose names say so. Relies on `hls_units` for time. Never does IO, never uses a
-//! float, never panics on any input.
+//! 5, corrected where the paper is loose; every correction is stated where it is made. Numbers are exact rationals; a
+//! function that rounds says so in its name. Relies on `hls_units` for time. Never does IO, never uses a float, never
+//! panics on any input.
 //!
 //! [`Guarantee`] is the language, [`implies`] compares two of them, [`analyse`] labels a whole hierarchy, a
 //! [`Derivation`] says how a label came about, and [`mend()`] finds what to change where one is too weak.

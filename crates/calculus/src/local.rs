@@ -1,7 +1,7 @@
 //! One scheduler's step of the composition, by local knowledge: from the labels above a scheduler and the edges below
-//! it to the labels below it. [`crate::analyse`] takes a step for every scheduler, [`crate::Admission`] takes those of
-//! the schedulers for which something changes. Relies on the analyses of the policies (`schedulers/`). Never looks
-//! further than the scheduler's own edges.
+//! it to the labels below it. [`crate::analyse`] takes a step for every scheduler, [`crate::Admission`] takes one for
+//! each scheduler where something changes. Relies on the analyses of the policies (`schedulers/`). Never looks further
+//! than the scheduler's own edges.
 
 use crate::cap::Cap;
 use crate::derivation::Rule;

@@ -3,10 +3,10 @@
 //! A number moves on the grid of what people write: whole multiples of a power of ten, three digits of the old value or
 //! more ([`Setting::step`]). A change is as large as |new - old| / old, exactly. For each number and direction, values
 //! are tried at one step, two, four and so on. A value has one of three outcomes: the problem stays, is mended, or
-//! something else breaks. Where the outcome of a value differs from that of the value before it, bisection finds the
-//! first value with the new outcome. So the value that is returned has been analysed, and the value one step nearer
-//! does not mend. The only assumption is that between two tried values of one outcome no other outcome lies: where that
-//! is not so, a smaller change may be missed, but never a wrong one returned.
+//! something else breaks. Where the outcomes of two successive values differ, bisection finds the first value with the
+//! new outcome. So the value that is returned has been analysed, and the value one step nearer does not mend. The only
+//! assumption is that between two tried values of one outcome no other outcome lies: where that is not so, a smaller
+//! change may be missed, but never a wrong one returned.
 //!
 //! Cost: all analyses for one problem together take [`MOST_STEPS`] elementary steps at most, whatever the hierarchy.
 //! Where that is not enough, in large hierarchies and where supplies are long sums, not every number is tried, and
@@ -27,12 +27,13 @@ use std::ops::{Range, RangeInclusive};
 /// They take about half a second.
 pub const MOST_STEPS: u64 = 100_000;
 
-/// Whose number it is.
+/// What a number belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// Index into [`Graph::schedulers`].
     Scheduler(usize),
-    /// Indices into [`Graph::edges`]: one edge, or those of a thread's instances, which have their numbers in common.
+    /// Indices into [`Graph::edges`]: one edge, or the edges of a thread's instances, which have their numbers in
+    /// common.
     Edges(Range<usize>),
 }
 
@@ -40,7 +41,7 @@ pub enum Owner {
 /// or both where one number of the file sets both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Whose number it is.
+    /// What the number belongs to.
     pub owner: Owner,
     /// The parameter that the number sets, by its name.
     pub param: Option<String>,
@@ -168,10 +169,10 @@ impl fmt::Display for Extent {
 }
 
 /// Searches the least change of one of `settings` after which the place of a problem has none and no other place has
-/// more than before. Equal changes: the one that removes most problems, then the first of `settings`.
+/// more than before. Among equal changes: the one that removes most problems, then the first of `settings`.
 ///
 /// Considered are the schedulers above the problem and all edges below them; needs only where they are not met.
-/// `analysis` is that of `graph` by the same rules. Nothing is found for an index or for settings that do not exist.
+/// `analysis` is made of `graph` by the same rules. Nothing is found for an index or for settings that do not exist.
 pub fn mend(
     graph: &Graph,
     rules: impl Into<Rules>,
@@ -267,7 +268,7 @@ fn position(graph: &Graph, place: Place) -> usize {
 enum Outcome {
     /// The problem is as it was, and nothing else is worse.
     Stays,
-    /// The problem is gone, so many problems are gone with it, itself included, and nothing else is worse.
+    /// The problem is gone, this many problems are gone in all, itself included, and nothing else is worse.
     Mended(usize),
     /// Something else is worse.
     Breaks,
@@ -365,7 +366,7 @@ impl Search<'_> {
         None
     }
 
-    /// Between two values of different outcomes, the first that has not the outcome of `near`, and its outcome.
+    /// Between two values of different outcomes, the first with another outcome than `near`, and its outcome.
     fn first_change(
         &mut self,
         mut near: (u64, Outcome),

@@ -1,4 +1,4 @@
-//! Exact numbers, and the few functions that round numbers or write them, whose names say how they round. Relies on
+//! Exact numbers, and the few functions that round numbers or write them; their names say how they round. Relies on
 //! num-rational. Never rounds otherwise.
 
 use hls_units::Nanos;

@@ -66,7 +66,7 @@ pub fn rewrite(have: &Guarantee, want: Kind) -> Option<(Guarantee, Rule)> {
     }
     match want {
         Kind::Null => Some((Guarantee::Null, TRIVIAL)),
-        // What is about several VPs says nothing of one, nor single requests of windows.
+        // A guarantee about several VPs says nothing of one VP, nor one about single requests of windows.
         Kind::Mpr | Kind::Job => None,
         _ if matches!(have.kind(), Kind::Mpr | Kind::Job) => None,
         Kind::Resu => {
@@ -116,8 +116,8 @@ fn reservation_rewrite(have: &Guarantee, continuity: Continuity, hard: bool) -> 
     }
 }
 
-/// RESU whose notified instants (deadlines and releases alike) are at most `gap` nanoseconds apart, as PSBE; exact when
-/// the rate is one. `None` where `have` is not RESU.
+/// RESU with notified instants (deadlines and releases alike) at most `gap` nanoseconds apart, as PSBE; exact when the
+/// rate is one. `None` where `have` is not RESU.
 pub fn notified(have: &Guarantee, gap: &Rational) -> Option<(Guarantee, Rule)> {
     let Guarantee::Resu { rate } = have else {
         return None;
@@ -166,7 +166,7 @@ pub(crate) fn steps_to_compare(have: &Guarantee, need: &Guarantee) -> usize {
     usize::try_from(1 + phases * SUPPLIES_A_PHASE).unwrap_or(usize::MAX)
 }
 
-/// At how many offsets a grid of one period meets that of another; `None` where they are too many to be compared.
+/// At how many offsets a grid of one period meets a grid of the other; `None` where they are too many to be compared.
 fn phases(period: &Rational, other: &Rational) -> Option<u64> {
     quotient(other, period).denom().to_u64().filter(|count| *count <= MAX_PHASES)
 }

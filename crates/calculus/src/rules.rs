@@ -1,6 +1,6 @@
 //! How an analysis is made, where there is a choice. Relies on nothing, decides nothing.
 
-/// Which bounds are used where those of the HLS paper are not the best: for start-time fair queuing (see
+/// Which bounds are used where the HLS paper's are not the best: for start-time fair queuing (see
 /// `schedulers/proportional_share.rs`) and for round robin (see `schedulers/round_robin.rs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {

@@ -19,7 +19,7 @@ pub(crate) const STOLEN: Rule = Rule {
     source: "HLS, section 4.2: the machine gives ALL of what it has",
 };
 
-/// The rates of so many sources are added up as they are; those of more are rounded up to a multiple of 1/[`FINEST`].
+/// The rates of up to this many sources are added up as they are; of more, rounded up to a multiple of 1/[`FINEST`].
 const FEW_SOURCES: usize = 16;
 const FINEST: u64 = 1 << 40;
 

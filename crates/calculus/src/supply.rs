@@ -5,8 +5,8 @@
 //! the offset a of [x - m*a]+ + k*x + [x - m*(P-b)]+ with t = (P-a) + k*P + b, which is m times the supply of x/m.
 //! (Their minimum is over whole numbers a. Over all numbers it is exact where time has no slots, and never more.)
 //!
-//! Relies on the invariants of [`Guarantee`]; a guarantee that breaks them promises nothing. Never rounds, but in the
-//! two functions whose names say so.
+//! Relies on the invariants of [`Guarantee`]; a guarantee that breaks them promises nothing. Never rounds, except in
+//! the two functions that say so in their names.
 
 use crate::guarantee::{Continuity, Guarantee};
 use crate::rational::{Rational, ceil_nanos, floor_nanos, from_nanos, positive_part, quotient, whole};
@@ -37,8 +37,8 @@ impl Periodic {
 
 impl Guarantee {
     /// The least CPU time in any window of this length (nanoseconds) in which the CPU is requested all the time; for
-    /// MPR that of all VPs together. Zero for a window that is not positive. RESU promises nothing that does not depend
-    /// on notifications, PS nothing in finite time, JOB nothing in a window that begins anywhere.
+    /// MPR on all VPs together. Zero for a window that is not positive. RESU promises nothing that does not depend on
+    /// notifications, PS nothing in finite time, JOB nothing in a window that begins anywhere.
     pub fn sbf(&self, window: &Rational) -> Rational {
         if !window.is_positive() {
             return Rational::zero();
@@ -84,7 +84,7 @@ impl Guarantee {
     }
 
     /// The share of one CPU in the long run; MPR may have a share of more than one. JOB has none: a request that goes
-    /// on is promised its first amount, and who makes no request nothing.
+    /// on is promised its first amount, and a VP that makes no request nothing.
     pub fn rate(&self) -> Rational {
         match self {
             Guarantee::All => Rational::one(),

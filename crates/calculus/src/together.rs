@@ -17,7 +17,7 @@ const MAX_SUMS: usize = 16;
 /// The most corners of a supply that are looked at before a question is answered on the safe side.
 const MAX_CORNERS: usize = 100_000;
 
-/// Guarantees whose CPU time is disjoint: their supplies add up. Amounts are in real time.
+/// Guarantees of disjoint CPU time: their supplies add up. Amounts are in real time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sum(pub Vec<Guarantee>);
 
@@ -36,7 +36,7 @@ impl Sum {
     /// The least CPU time in any window of this length.
     pub fn sbf(&self, window: &Rational) -> Rational {
         let total: Rational = self.0.iter().map(|guarantee| guarantee.sbf(window)).sum();
-        // The parts of labels that hold never add up to more than one CPU; those of a malformed graph may.
+        // The parts of labels that hold never add up to more than one CPU; the parts of a malformed graph may.
         if total > *window && window.is_positive() { window.clone() } else { total }
     }
 
@@ -54,7 +54,7 @@ impl Sum {
         (share.is_positive() && share <= Rational::one()).then_some((share, delta))
     }
 
-    /// The key by which sums are sorted, the strongest first: those that promise something in finite time, then by
+    /// The key by which sums are sorted, the strongest first: first sums that promise something in finite time, then by
     /// greater rate, then by lesser delay.
     fn strength(&self) -> (bool, Reverse<Rational>, Rational) {
         let bounded = self.bounded();
@@ -67,8 +67,8 @@ impl Sum {
         self.0.iter().filter_map(|part| part.corner_after(window)).min()
     }
 
-    /// The shortest window that certainly holds so much CPU time. Never too short; exact unless more than 100,000
-    /// corners lie before its end. `None` where no window holds so much.
+    /// The shortest window that certainly holds `amount` of CPU time. Never too short; exact unless more than 100,000
+    /// corners lie before its end. `None` where no window holds `amount`.
     pub fn window_for(&self, amount: &Rational) -> Option<Rational> {
         self.window_for_within(amount, &Work::unlimited())
     }
@@ -102,8 +102,8 @@ impl Sum {
 
     /// The first window of at least `start` in which a demand of `slope * t + offset` may not be met; `None` where the
     /// demand is always met. A demand that grows as fast as the supply is met only by a supply without pauses. The
-    /// difference of two lines is least at their ends, so only corners are looked at; of more than 100,000 what is
-    /// returned is the last window that was looked at, in which no more is wanted than there is.
+    /// difference of two lines is least at their ends, so only corners are looked at. Where there are more than
+    /// 100,000, the last window that was looked at is returned, in which no more is wanted than there is.
     pub fn shortfall(&self, slope: &Rational, offset: &Rational, start: &Rational) -> Option<Shortfall> {
         self.shortfall_within(slope, offset, start, &Work::unlimited())
     }

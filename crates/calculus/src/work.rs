@@ -3,17 +3,17 @@
 //! were given.
 //!
 //! A step takes some microseconds: as long as it takes to make a label, without the analysis that finds the label's
-//! guarantee. An analysis without steps left answers on the safe side, as at any other bound of an analysis; its
-//! caller, who gave the steps, looks whether they were enough.
+//! guarantee. An analysis without steps left answers on the safe side, as at any other bound of an analysis; the caller
+//! that gave the steps looks whether they were enough.
 
 use std::cell::Cell;
 
 /// Steps for the supply of one guarantee at one length of a window.
 pub(crate) const STEPS_A_SUPPLY: usize = 4;
-/// As many operations on plain integers take as long as a step.
+/// This many operations on plain integers take as long as a step.
 pub(crate) const INTEGERS_A_STEP: usize = 128;
 
-/// Steps that are left. Shared by all who take part in one analysis, or in one search over many.
+/// Steps that are left. Shared by all parts of one analysis, or of one search over many.
 #[derive(Debug)]
 pub(crate) struct Work {
     left: Cell<Option<u64>>,
@@ -25,13 +25,13 @@ impl Work {
         Work::of(u64::MAX)
     }
 
-    /// A budget of so many steps.
+    /// A budget of `steps`.
     pub(crate) fn of(steps: u64) -> Work {
         Work { left: Cell::new(Some(steps)) }
     }
 
-    /// Takes so many steps; whether that many were left. Once a caller wanted more than were left, no steps are left
-    /// for anybody.
+    /// Takes `steps`; whether that many were left. Once a caller wanted more than were left, no steps are left for any
+    /// caller.
     pub(crate) fn take(&self, steps: usize) -> bool {
         let taken = u64::try_from(steps).unwrap_or(u64::MAX);
         self.left.set(self.left.get().and_then(|left| left.checked_sub(taken)));

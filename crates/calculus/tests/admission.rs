@@ -89,7 +89,7 @@ fn is_new(problem: &Problem) -> bool {
     !problem.found.contains("no edge from the root")
 }
 
-/// Fails unless the labels are those of an analysis of the whole hierarchy, and every need holds.
+/// Fails unless the labels equal an analysis of the whole hierarchy, and every need holds.
 fn assert_sound(admission: &Admission, seed: u64) {
     let analysis = analyse(&admission.graph(), Mode::Tight);
     assert_eq!(analysis.problems.iter().find(|problem| is_new(problem)), None, "seed {seed}");
@@ -208,7 +208,7 @@ fn a_scheduler_that_accepts_not_everything_comes_and_goes() {
     admission.destroy(picky).unwrap();
 }
 
-/// Also one whose policy needs much of its place in order to promise anything.
+/// Also a scheduler with a policy that needs much of its place in order to promise anything.
 #[test]
 fn a_scheduler_without_children_goes_whatever_its_policy_needs() {
     for policy in ["deferrable-server", "least-slack", "spring"] {

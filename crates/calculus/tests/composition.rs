@@ -437,9 +437,9 @@ fn limits_harden_what_is_soft() {
     assert_eq!(build.analyse().problems.len(), 1);
 }
 
-/// A slower processor keeps its rate between the instants that it is told of. Of what a scheduler below it hands out in
-/// its time nobody knows when it comes, so it is in real time that a supply is held against a need: 4 ms at half the
-/// speed are 2 ms, which may all lie at the end of the slot or of the period.
+/// A slower processor keeps its rate between the instants that it is told of. It is not known when the time comes that
+/// a scheduler below it hands out in its time, so a supply is compared with a need in real time: 4 ms at half the speed
+/// are 2 ms, which may all lie at the end of the slot or of the period.
 #[test]
 fn needs_below_a_slower_processor_are_compared_in_real_time() {
     for (policy, label_shown, need, is_met) in [
@@ -523,7 +523,7 @@ fn a_join_on_several_cpus_keeps_what_outlasts_its_absence() {
     assert_eq!(label(&build.analyse(), thread), "RESBS 5ms 20ms");
 }
 
-/// While a child is ahead by its warp, its siblings wait; each of them loses its share of that time: of 40 ms a half, a
+/// While a child is ahead by its warp, its siblings wait; each of them loses its share of that time, 40 ms: a half, a
 /// quarter, a half. No child loses by its own warp.
 #[test]
 fn warps_cost_the_others() {
@@ -687,8 +687,8 @@ fn asks_for_more_than_one_cpu(policy: &str, width: u16, below: impl Fn(&mut Buil
     build.analyse()
 }
 
-/// CPUs that nobody below could use are not promised: a join has one VP below it, whatever its parents grant, and other
-/// schedulers have what their children have.
+/// CPUs that nothing below could use are not promised: a join has one VP below it, whatever its parents grant, and
+/// other schedulers have what their children have.
 #[test]
 fn more_cpus_than_can_be_used_are_not_promised() {
     let child = |widths: &'static [u16]| {

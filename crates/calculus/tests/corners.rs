@@ -1,4 +1,4 @@
-//! The corners of supply functions: each corner is listed, exactly, and nothing that is none.
+//! The corners of supply functions: each corner is listed, exactly, and nothing else.
 
 use hls_calculus::{Corner, Guarantee, Rational};
 use num_bigint::BigInt;

@@ -56,7 +56,7 @@ fn labels(allowance: u64, children: &[Asks], above: Option<&str>) -> Vec<(Label,
     labels_with(1, &[("allowance", allowance)], children, above)
 }
 
-/// The same on so many CPUs, with any parameters of the scheduler, times in us.
+/// The same on `cpus` CPUs, with any parameters of the scheduler, times in us.
 fn labels_with(
     cpus: u16,
     scheduler_params: &[(&str, u64)],
@@ -89,7 +89,7 @@ fn labels_with(
     analyse(&graph, Mode::Tight).labels.into_iter().skip(first).zip(asked).collect()
 }
 
-/// What the children have, and for those whose need is not met the reason.
+/// What each child has, or, if its need is not met, the reason.
 fn shown(allowance: u64, children: &[Asks], above: Option<&str>) -> Vec<String> {
     let of_child =
         |(label, asked): (Label, Option<Guarantee>)| match asked.and_then(|it| label.shortcoming(&it)) {

@@ -153,7 +153,7 @@ impl Build {
     }
 }
 
-/// What happens with a value: the problem stays, so many problems are gone, or others come.
+/// What happens with a value: the problem stays, this many problems are gone, or others come.
 enum Outcome {
     Stays,
     Mended(usize),
@@ -172,7 +172,7 @@ impl Outcome {
 
 const POLICIES: [&str; 5] = ["reservation", "proportional-share", "fixed-priority", "limit", "join"];
 
-/// A random hierarchy of small numbers, of which some schedulers are overbooked.
+/// A random hierarchy of small numbers, with some overbooked schedulers.
 fn random(random: &mut Random) -> Build {
     let root = random.one_of(&POLICIES[..3]);
     let mut build = Build::new(root, 1 + random.below(6), MOST);
@@ -247,7 +247,7 @@ fn what_is_found_is_the_least_of_all() {
     assert!(out_of_order * 50 <= mended, "the search misses {out_of_order} of {mended}");
 }
 
-/// A reservation of a budget and a period of which RESCS 10,33 is asked.
+/// A reservation of a budget and a period, and a thread that asks it for RESCS 10,33.
 fn continuous(budget: u64, period: u64) -> Build {
     let mut build = Build::new("reservation", 1, 1_000);
     build.thread(0, &[("budget", budget), ("period", period)], Some("RESCS 10ns 33ns"));
@@ -373,8 +373,8 @@ fn a_large_hierarchy_is_searched_in_part() {
     assert_eq!(in_words(&build, mends.change), "periodNone 10 to 1650, removes 1");
 }
 
-/// A file of a dozen lines whose mend took twenty seconds: the join's supply is a sum of three reservations whose
-/// periods have nothing in common, and what its child wants is so near to it that every analysis walks tens of
+/// A file of a dozen lines with a mend that took twenty seconds: the join's supply is a sum of three reservations with
+/// periods that have nothing in common, and what its child wants is so near to it that every analysis walks tens of
 /// thousands of its corners.
 #[test]
 fn a_search_over_long_sums_ends_soon() {
@@ -418,8 +418,8 @@ fn check_verified(build: &Build, found: Option<&Mend>) {
     );
 }
 
-/// A step is a step in each policy: the bounds of BVT take longer than those of a plain share, so that a search below
-/// it gives up sooner, and takes no longer.
+/// A step is a step in each policy: the bounds of BVT take longer than the bounds of a plain share, so that a search
+/// below it gives up sooner, and takes no longer.
 #[test]
 fn the_bounds_of_bvt_count_as_the_work_that_they_are() {
     let steps = |policy: &str| {

@@ -1,7 +1,7 @@
 //! Task sets under a guarantee: the numbers of the papers, brute force on unit slots, a comparison with another
 //! implementation, and the least reservations.
 //!
-//! The other implementation is the crate `response-time-analysis` (Brandenburg), whose EDF and fixed-priority analyses
+//! The other implementation is the crate `response-time-analysis` (Brandenburg); its EDF and fixed-priority analyses
 //! are for a dedicated processor; for reservations the crate's fixed-point search is used with the crate's supplies and
 //! demands.
 
@@ -132,7 +132,7 @@ fn response_times_that_take_too_long_say_so() {
     let deadlines = numbers.iter().map(|numbers| Response::DeadlineOnly(whole(numbers.2)));
     assert_eq!((verdict.miss, verdict.responses), (None, deadlines.collect()));
     assert_eq!(set.miss(&supply("ALL")), None);
-    // Of two bounds that both hold the lesser counts, and of equal ones the bound of the analysis.
+    // If two bounds hold, the lesser counts, and if they are equal, the bound of the analysis.
     let known = Response::Bound(whole(7));
     assert_eq!(Response::DeadlineOnly(whole(7)).and(known.clone()), known);
     assert_eq!(Response::Unknown.and(known.clone()).and(Response::DeadlineOnly(whole(9))), known);
@@ -307,8 +307,8 @@ fn a_least_amount_is_found_however_many_windows_there_are() {
     }
 }
 
-/// Below a limit a job is done when the limit has had so much CPU time, if it begins a period; and not if the period of
-/// the job before may still go on, or a job takes more than the budget.
+/// Below a limit a job is done when the limit has had the job's CPU time, if the job begins a period; and not if the
+/// period of the job before may still go on, or a job takes more than the budget.
 #[test]
 fn below_a_limit_a_job_has_its_budget_at_once() {
     let task = |run, every, jitter| task((run, every, every, jitter));
@@ -377,8 +377,8 @@ proptest! {
         }
     }
 
-    /// EDF accepts a set whose demand in every window is within the supply, and else names the first window in which it
-    /// is not.
+    /// EDF accepts a set if its demand in every window is within the supply, and else names the first window in which
+    /// it is not.
     #[test]
     fn edf_compares_demand_and_supply(tasks in tasks(4, 3), periodic in periodic()) {
         let (set, supply) = (set(Order::Edf, &tasks), edp(periodic));
@@ -514,8 +514,8 @@ mod oracle {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The crate counts responses and deadlines from when a job becomes ready, we from its arrival: so the task whose
-    /// response time is compared has no jitter here, and under EDF no task has.
+    /// The crate counts responses and deadlines from when a job becomes ready, we from its arrival: so the task under
+    /// comparison has no jitter here, and under EDF no task has.
     #[test]
     fn a_second_opinion_on_a_cpu_of_its_own(order in order(), mut tasks in tasks(4, 3), which: prop::sample::Index) {
         let index = which.index(tasks.len());

@@ -1,6 +1,6 @@
 //! What a user could change where a guarantee cannot be given, in words.
 //!
-//! Relies on [`hls_calculus::mend`], which has verified each change that is said here. Decides nothing itself.
+//! Relies on [`hls_calculus::mend`], which has verified each change that is printed here. Decides nothing itself.
 
 use crate::derived::Derived;
 use hls_calculus::{Extent, Mend, Mends, Owner, Rational, Setting, mend};
@@ -75,8 +75,8 @@ impl Derived {
     }
 }
 
-/// The child of an edge, as in `` `video` ``; of an edge to a join also the parent, as in `` `J` below `RES` ``: a join
-/// has other edges.
+/// The child of an edge, as in `` `video` ``; for an edge to a join also the parent, as in `` `J` below `RES` ``: a
+/// join has other edges.
 pub(crate) fn edge_name(hierarchy: &Hierarchy, edge: &Edge) -> String {
     let scheduler = |at: usize| format!("`{}`", hierarchy.schedulers[at].name);
     match (edge.child, edge.parent) {

@@ -1,8 +1,8 @@
 //! Where tasks want more in the long run than a limit above them lets through: what is not done waits, ever longer.
 //!
-//! A backlog is certain, so only the least that each job takes counts, and of threads of which no tasks are known
-//! nothing. Below a join what is wanted may be had of another parent, so nothing of it counts either. Relies on the
-//! limits that policies enforce, whatever was promised ([`Limits`]).
+//! A backlog is certain, so a task counts with the least that each of its jobs takes, and a thread without known tasks
+//! counts with nothing. Below a join what is wanted may be had of another parent, so nothing of it counts either.
+//! Relies on the limits that policies enforce, whatever was promised ([`Limits`]).
 
 use crate::derived::Derived;
 use hls_calculus::schedulers::{Limits, find};
@@ -13,8 +13,8 @@ use hls_plan::Plan;
 use std::collections::{HashMap, HashSet};
 
 impl Derived {
-    /// A warning for each limit below which more is wanted for certain, in the order of the file. Of limits above one
-    /// another a limit counts what the lower ones let through.
+    /// A warning for each limit below which more is wanted for certain, in the order of the file. If limits lie above
+    /// one another, the upper one counts what the lower ones let through.
     pub(crate) fn backlogs(&self, plan: &Plan) -> Vec<Diagnostic> {
         let graph = &self.input.graph;
         let of_threads = wanted_by_threads(plan);
@@ -41,7 +41,7 @@ impl Derived {
         over.iter().filter_map(|(edge, wanted, limit)| self.backlog(plan, *edge, wanted, limit)).collect()
     }
 
-    /// The warning; `None` where the tasks of the thread are held against what it is promised, which says it already.
+    /// The warning; `None` if the tasks of the thread are compared with what it is promised, which reports it already.
     fn backlog(&self, plan: &Plan, edge: usize, wanted: &Rational, limit: &Rational) -> Option<Diagnostic> {
         let at = plan.hierarchy.edge(self.input.origins[edge].edge);
         let (message, span) = match at.child {
@@ -84,7 +84,7 @@ impl Derived {
         (period > 0).then(|| Rational::new(all.into(), period.into()))
     }
 
-    /// The edges of the graph, each after those below its child.
+    /// The edges of the graph, each after the edges below its child.
     fn children_first(&self) -> Vec<usize> {
         let graph = &self.input.graph;
         let mut missing = vec![0_usize; graph.schedulers.len()];

@@ -22,7 +22,7 @@ pub struct TaskBound {
 }
 
 impl Derived {
-    /// The bounds of all tasks that the check holds against what their threads are promised.
+    /// The bounds of all tasks that the check compares with what their threads are promised.
     pub fn response_bounds(&self, plan: &Plan) -> Vec<TaskBound> {
         let mut bounds = Vec::new();
         for serves in self.tasks(plan) {
@@ -39,9 +39,9 @@ impl Derived {
     }
 }
 
-/// Says in the result of a run by when jobs had to be done; later by at most `excused` is not held against anybody.
-/// A thread whose promise began or ended during the run is held to no bound: that was of another promise. Nor is one
-/// whose bound rests on a thread that wanted more than expected.
+/// Says in the result of a run by when jobs had to be done; being later by at most `excused` breaks no bound. If a
+/// thread's promise began or ended during the run, the thread is held to no bound: the bound belongs to another
+/// promise. Nor is a thread held to a bound that rests on a thread that wanted more than expected.
 pub fn hold_to_bounds(result: &mut RunResult, bounds: &[TaskBound], excused: Nanos) {
     for TaskBound { vp, task, bound, resting_on } in bounds {
         let (vp, task, bound) = (*vp, *task, *bound);

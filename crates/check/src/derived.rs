@@ -60,8 +60,8 @@ impl Derived {
         })
     }
 
-    /// The VPs whose guarantee can be held against a run. One that holds on some of an edge's VPs, at any time on
-    /// others, cannot be told from the records of any one of them.
+    /// The VPs with a guarantee that can be held against a run. If a guarantee holds on only some of an edge's VPs, at
+    /// any time on others, the records of a single VP cannot show whether it was kept.
     pub fn watchable<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (ObservedVp, &'a Guarantee)> {
         let partly = |edge: &&PlannedEdge| self.label(edge.edge, 0).1 < edge.vps.len();
         let left_out: HashSet<ObservedVp> =
@@ -116,7 +116,7 @@ impl Derived {
         promises
     }
 
-    /// What the machine gives: all, less what the interrupts take that the file declares.
+    /// What the machine gives: all, less what the declared interrupts take.
     pub fn machine(&self, plan: &Plan) -> &Guarantee {
         let root = plan.edges.iter().find(|edge| plan.hierarchy.edge(edge.edge).parent.is_none());
         root.map_or(&Guarantee::Null, |root| self.label(root.edge, 0).0)
@@ -129,8 +129,8 @@ impl Derived {
     }
 }
 
-/// For each edge, whether it asks for something that its label does not give. Instances of one thread, which may be
-/// thousands, are mostly alike: an edge that is as the one before it has that one's answer.
+/// For each edge, whether it asks for something that its label does not give. A thread may have thousands of instances,
+/// mostly alike: an edge that is like the edge before gets the same answer.
 fn refused(edges: &[Edge], labels: &[Label]) -> Vec<bool> {
     let mut refused = Vec::with_capacity(edges.len());
     for (at, (edge, label)) in edges.iter().zip(labels).enumerate() {

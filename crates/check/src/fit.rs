@@ -33,8 +33,8 @@ impl ReservationChange {
 }
 
 impl ThreadTasks<'_> {
-    /// The period that the file gives the thread: that of the reservation it asks for, or else the parameter of that
-    /// name which its scheduler's policy has.
+    /// The period that the file gives the thread: the period of the reservation that it asks for, or else the parameter
+    /// of that name in its scheduler's policy.
     pub fn period(&self, plan: &Plan) -> Option<Nanos> {
         let edge = &plan.hierarchy.edge(self.edge);
         if let Some(Guarantee::Reservation { period, .. }) = &edge.requested {
@@ -55,8 +55,8 @@ impl ThreadTasks<'_> {
         least_utilisation(&self.set, continuity, periods)
     }
 
-    /// The change that gives the thread a least reservation; `None` where it is not below a reservation scheduler. A
-    /// budget of what one job takes is used where the thread has one task only and that suffices.
+    /// The change that gives the thread a least reservation; `None` where it is not below a reservation scheduler. If
+    /// the thread has only one task and a budget of what one job takes suffices, that budget is used.
     pub fn change(&self, plan: &Plan, fit: &Fit) -> Option<ReservationChange> {
         let edge = &plan.hierarchy.edge(self.edge);
         let parent = &plan.hierarchy.schedulers[edge.parent?];

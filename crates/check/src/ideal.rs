@@ -1,26 +1,26 @@
 //! The machine that guarantees are derived for is ideal: its timers go off at once, and its switches and decisions cost
 //! nothing. What a file states of its machine that the calculus leaves out is named here, so that a verdict can say so.
 //!
-//! Interrupts that the file declares are no such thing: the calculus takes them off what the machine gives.
+//! Declared interrupts are not named: the calculus takes them off what the machine gives.
 
 use hls_hierarchy::model::Machine;
 use hls_units::Nanos;
 use std::fmt;
 
-/// What a machine does that no guarantee and no response time has in it.
+/// What a machine does that guarantees and response times leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftOut {
-    /// Timers wait for ticks, of which there are so many a second.
+    /// Timers wait for ticks, at this many a second.
     Ticks(u32),
-    /// A switch to another thread costs so much CPU time, which that thread pays.
+    /// A switch to another thread costs this much CPU time, which that thread pays.
     SwitchCost(Nanos),
-    /// A decision costs so much CPU time for each level of schedulers that takes part, which the thread pays that runs
-    /// then.
+    /// A decision costs this much CPU time for each level of schedulers that takes part; the thread that runs then pays
+    /// it.
     DecisionCost(Nanos),
 }
 
 impl LeftOut {
-    /// All that a machine does of that.
+    /// Everything of this kind that a machine does.
     pub fn of(machine: &Machine) -> Vec<LeftOut> {
         let cost = |cost: Nanos| Some(cost).filter(|cost| *cost != Nanos::ZERO);
         let ticks = machine.tick_hz.map(LeftOut::Ticks);

@@ -1,4 +1,4 @@
-//! Budgets that a machine cannot enforce. The timer that ends a budget goes off late; how late, an engine measures when
+//! Budgets that a machine cannot enforce. The timer that ends a budget goes off late; an engine measures how late when
 //! it is attached. A VP with a smaller budget would have more than twice as much each time, and nothing in the periods
 //! that pay its debt (`core/budget.h`): such a budget is refused.
 //!
@@ -13,8 +13,8 @@ use hls_units::Nanos;
 /// What policies call the CPU time that a VP gets in a period.
 const BUDGET: &str = "budget";
 
-/// The budget among the parameters of a VP below this policy, in the order of the policy's list, where it is smaller
-/// than what a timer of the machine lets a VP overrun; `None`: it is not, or the policy has no budgets.
+/// The budget among the parameters of a VP below this policy, in the order of the policy's list, if it is smaller than
+/// what a timer of the machine lets a VP overrun; `None`: it is not smaller, or the policy has no budgets.
 pub fn unenforceable_budget(policy: &PolicyInfo, params: &[u64], overrun: Nanos) -> Option<Nanos> {
     let is_budget = |info: &hls_core::ParamInfo| info.name == BUDGET && info.unit == Unit::Time;
     let at = policy.vp_params.iter().position(is_budget)?;
@@ -25,7 +25,7 @@ pub fn unenforceable_budget(policy: &PolicyInfo, params: &[u64], overrun: Nanos)
 /// its place in the file, with both figures.
 pub fn unenforceable_budgets(hierarchy: &Hierarchy, overrun: Nanos) -> Vec<Diagnostic> {
     let refusal = |edge: &hls_hierarchy::model::Edge| {
-        // What the file does not have, it cannot mend.
+        // A user cannot mend what the file does not have.
         if edge.parent == hierarchy.stealing {
             return None;
         }

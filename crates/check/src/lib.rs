@@ -1,6 +1,6 @@
 //! What can be promised to the threads and schedulers of a plan, by the calculus: the guarantee of each, the problems
 //! with their place in the file and what mends them, the tasks that threads serve, the least reservations that would
-//! do, and what of the machine all this leaves out. Does no IO, runs nothing.
+//! do, and which costs of the machine all this leaves out. Does no IO, runs nothing.
 
 mod advice;
 mod backlog;

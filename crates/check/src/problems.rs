@@ -1,5 +1,5 @@
-//! What the calculus finds wrong with a hierarchy, for people: at its place in the file, causes before what comes of
-//! them, and each cause once.
+//! What the calculus finds wrong with a hierarchy, for people: at its place in the file, causes before their effects,
+//! and each cause once.
 //!
 //! Relies on the problems of the analysis and on the places that the file's parts have. Finds nothing itself.
 
@@ -15,9 +15,9 @@ use std::collections::HashMap;
 const MOST_NAMES: usize = 12;
 
 impl Derived {
-    /// What the calculus finds wrong, at its place in the file, causes before what comes of them. A scheduler that
-    /// refuses its children what they need is one problem, which names the children. The first problem comes with the
-    /// smallest change that mends it.
+    /// What the calculus finds wrong, at its place in the file, causes before their effects. A scheduler that refuses
+    /// its children what they need is one problem, which names the children. The first problem comes with the smallest
+    /// change that mends it.
     pub fn problems(&self, plan: &Plan) -> Vec<Diagnostic> {
         let (hierarchy, all) = (&plan.hierarchy, &self.analysis.problems);
         let causes = self.causes();
@@ -50,8 +50,8 @@ impl Derived {
         problems
     }
 
-    /// For each problem, that of the scheduler above it, where it is nothing else: the scheduler refuses all that it
-    /// could give, and so an edge below it gets nothing.
+    /// For each problem, the problem of the scheduler above, if that is its only cause: the scheduler refuses all that
+    /// it could give, and so an edge below it gets nothing.
     fn causes(&self) -> Vec<Option<usize>> {
         let all = &self.analysis.problems;
         let refusals: HashMap<usize, (usize, String)> = (0..)
@@ -100,7 +100,7 @@ impl Derived {
     }
 }
 
-/// The children of these edges, each once, as many as a person reads.
+/// The children of these edges, each once, at most [`MOST_NAMES`].
 fn names(hierarchy: &Hierarchy, edges: &[ModelEdge]) -> String {
     let mut edges = edges.to_vec();
     edges.dedup();
@@ -115,8 +115,8 @@ fn names(hierarchy: &Hierarchy, edges: &[ModelEdge]) -> String {
     }
 }
 
-/// For each scheduler, where a reader of the file knows all that leads to it: at itself, or at the last of what is
-/// above it, which a file may also mention later.
+/// For each scheduler, the place in the file at which a reader knows all that leads to it: at itself, or at the last of
+/// what is above it, which a file may also mention later.
 fn reached(hierarchy: &Hierarchy) -> Vec<usize> {
     let mut reached: Vec<usize> = hierarchy.schedulers.iter().map(|scheduler| scheduler.span.start).collect();
     let mut above = vec![Vec::new(); reached.len()];

@@ -11,7 +11,7 @@ use hls_plan::Plan;
 use hls_units::Nanos;
 use std::collections::HashMap;
 
-/// The test of requests for a guarantee of which no more is known; `None` where it says nothing about a single one.
+/// The test of requests for a guarantee, if no more is known of it; `None` if it says nothing about a single request.
 /// What a `machine` does not give has been taken into account.
 pub(crate) fn request_test(guarantee: &Guarantee, machine: &Guarantee) -> Option<RequestTest> {
     Some(RequestTest { rule: rule(guarantee)?, accounted: accounted(machine) })
@@ -35,7 +35,7 @@ fn rule(guarantee: &Guarantee) -> Option<RequestRule> {
     }
 }
 
-/// A share of one CPU; one with large numbers is rounded down to so many parts.
+/// A share of one CPU; a share with large numbers is rounded down to `PARTS`.
 fn share(share: &Rational, error: Nanos) -> Option<RequestRule> {
     const PARTS: u64 = 1 << 40;
     let exact = u64::try_from(share.numer()).ok().zip(u64::try_from(share.denom()).ok());
@@ -47,7 +47,7 @@ fn share(share: &Rational, error: Nanos) -> Option<RequestRule> {
     (numerator > 0).then_some(RequestRule::Share(Share { numerator, denominator, error }))
 }
 
-/// The amount may first be due only when the one before came as early as can be and its own comes as late.
+/// The amount may first be due only when the amount before came as early as can be and its own comes as late as can be.
 fn periodic(amount: &Rational, period: &Rational, deadline: &Rational) -> Option<RequestRule> {
     let (amount, period, deadline) = (floor_nanos(amount), ceil_nanos(period), ceil_nanos(deadline));
     let first = period.saturating_add(deadline).saturating_sub(amount);
@@ -95,7 +95,7 @@ fn has_whole_cpus(label: &Label) -> bool {
     label.derivation.premises.iter().all(|held| held.conclusion == Guarantee::All)
 }
 
-/// Whether a scheduler with several parents is there or below, so that what is there may run by another of them.
+/// Whether a scheduler with several parents is there or below, so that its child may run by another parent.
 fn is_behind_a_join(hierarchy: &Hierarchy, child: Child) -> bool {
     let Child::Scheduler(scheduler) = child else { return false };
     let above = hierarchy.edges.iter().filter(|edge| edge.child == child).count();

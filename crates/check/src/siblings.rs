@@ -1,9 +1,9 @@
 //! Response times of threads below a fixed priority that hold if no thread there wants more than its file says.
 //!
-//! The calculus promises a thread nothing where another one of the same priority or a higher one may compute for ever
-//! (HLS section 5.1). Where all of these are `periodic`, the analysis of response times gives a bound for each, as for
-//! tasks that one thread serves. It is no promise: a run watches whether each thread wants as little as that
-//! ([`hls_monitor::demand`]), and holds itself to the bounds that rest on the threads that do.
+//! The calculus promises a thread nothing where another thread of the same priority or a higher one may compute for
+//! ever (HLS section 5.1). If all such threads are `periodic`, the analysis of response times gives a bound for each,
+//! as for tasks that one thread serves. It is no promise: a run watches whether each thread wants as little as its file
+//! says ([`hls_monitor::demand`]), and holds itself only to bounds that rest on threads that do.
 //!
 //! Threads of equal priority run in the order in which they woke up: each counts all the others as above it.
 
@@ -16,7 +16,7 @@ use hls_monitor::event::ObservedVp;
 use hls_plan::Plan;
 use std::collections::BTreeMap;
 
-/// The most threads of one priority or a higher one of which bounds are known: with more, the analysis takes long.
+/// The most threads of one priority or a higher one for which bounds are known: with more, the analysis takes long.
 const MOST_SIBLINGS: usize = 64;
 
 /// What is certain of a thread's task if some threads want no more than their file says.
@@ -61,7 +61,7 @@ impl Derived {
         Some((group.first_vp.plus(origin.instance), only))
     }
 
-    /// What the threads are expected to want at most on which bounds rest.
+    /// What the threads on which bounds rest are expected to want at most.
     pub fn expected(&self, plan: &Plan) -> Vec<Expected> {
         let mut expected = BTreeMap::new();
         for vp in self.tasks(plan).iter().flat_map(|tasks| &tasks.resting_on) {

@@ -19,7 +19,7 @@ use hls_units::Nanos;
 use hls_workload::program::{ServedBy, ServedTask, ServedTasks};
 use std::sync::Arc;
 
-/// A thread that serves tasks, with what is certain of them; stands for several instances that are promised the same.
+/// A thread that serves tasks, with what is certain of them; stands for several instances with the same promise.
 pub struct ThreadTasks<'p> {
     /// The name of the thread, or of the first instance.
     pub name: &'p str,
@@ -45,7 +45,7 @@ pub struct ThreadTasks<'p> {
 }
 
 impl Derived {
-    /// The threads whose tasks can be held against something, in the order of the file.
+    /// The threads that have tasks and a promise or bound to compare them with, in the order of the file.
     pub fn tasks<'p>(&self, plan: &'p Plan) -> Vec<ThreadTasks<'p>> {
         plan.groups.iter().flat_map(|group| self.tasks_of(plan, group)).collect()
     }
@@ -68,7 +68,7 @@ impl Derived {
             let Some(index) = self.input.graph_edge_of(group.edge, instance) else { continue };
             let label = &self.analysis.labels[index];
             let vp = group.first_vp.plus(instance);
-            // Instances mostly are promised the same.
+            // Instances mostly have the same promise.
             if last.replace(label).is_some_and(|last| last.promises_as(label)) {
                 all.iter_mut().last().into_iter().for_each(|same| same.vps.push(vp));
                 continue;
@@ -128,8 +128,8 @@ impl Derived {
 }
 
 /// Uses that below a scheduler of budgets a thread with one task begins the periods itself, by its wake-ups, which can
-/// make the response time shorter than what the guarantee alone implies. `response`: by the task, the budget and the
-/// period.
+/// make the response time shorter than what the guarantee alone implies. `response` gives it for the task, the budget
+/// and the period.
 fn sharpen(
     verdict: &mut Verdict,
     set: &TaskSet,
@@ -161,7 +161,7 @@ fn by_request(verdict: &mut Verdict, set: &TaskSet, label: &Label) {
     if task.run > amount || &task.every - &task.jitter < period || task.check().is_err() {
         return;
     }
-    // One that takes less is done as much sooner.
+    // A shorter request is done as much sooner.
     let done = &task.jitter + response - (amount - &task.run);
     if done <= task.deadline {
         verdict.miss = None;
@@ -224,7 +224,7 @@ impl ThreadTasks<'_> {
         }
     }
 
-    /// Reservations that would suffice, of which each was tried.
+    /// Reservations that would suffice; each was tried.
     fn remedies(&self, requested: Option<&Guarantee>) -> Option<String> {
         let candidates = match (&self.tasks.tasks[..], requested) {
             ([task], _) => {

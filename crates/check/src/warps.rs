@@ -11,7 +11,7 @@ use hls_hierarchy::model::{self, ModelEdge};
 use hls_plan::Plan;
 use hls_units::Nanos;
 
-/// A BVT scheduler of whose threads some ask for JOB.
+/// A BVT scheduler with threads that ask for JOB.
 #[derive(Clone, Debug)]
 pub struct PlannedScheduler {
     /// Its name.
@@ -57,8 +57,8 @@ pub struct WarpChange {
 }
 
 impl Derived {
-    /// Plans the warps below each BVT scheduler of whose threads some ask for JOB. A thread without a limit has that of
-    /// its request; one without an unwarp time has all the time until the next request.
+    /// Plans the warps below each BVT scheduler with threads that ask for JOB. A thread without a limit gets its
+    /// request's amount as limit; one without an unwarp time gets all the time until the next request.
     pub fn warp_plans(&self, plan: &Plan) -> Vec<PlannedScheduler> {
         let schedulers = &self.input.graph.schedulers;
         let of_bvt = (0..schedulers.len()).filter(|scheduler| schedulers[*scheduler].policy.name() == "bvt");

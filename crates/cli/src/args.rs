@@ -409,8 +409,7 @@ pub struct RunArgs {
     pub socket: PathBuf,
 }
 
-/// By how much a promise may be missed in the kernel, whose timers and switches come late, before the promise counts as
-/// broken.
+/// By how much a promise may be missed in the kernel before it counts as broken: timers and switches come late there.
 const KERNEL_SLACK: Nanos = Nanos::from_micros(100);
 
 impl RunArgs {

@@ -1,8 +1,7 @@
-//! How many CPUs the machine of a hierarchy has: `--cpus` decides; without it the file; where the file says nothing,
-//! the number of CPUs that are online on this machine. The rule is the same for all commands that read a hierarchy
-//! file.
+//! How many CPUs the machine of a hierarchy has: `--cpus` decides; without it the file; if the file says nothing, the
+//! number of CPUs that are online on this machine. The rule is the same for all commands that read a hierarchy file.
 //!
-//! Relies on the kernel's lists of CPUs. Never decides whether an engine can run a hierarchy of so many CPUs.
+//! Relies on the kernel's lists of CPUs. Never decides whether an engine can run a hierarchy of that many CPUs.
 
 use crate::exit::Error;
 use hls_core::limits::MAX_CPUS;
@@ -41,7 +40,7 @@ impl AskedCpus {
         Ok(match asked {
             Some(AskedCpus::Number(cpus)) => Cpus::Exactly(cpus),
             Some(AskedCpus::Online) => Cpus::Exactly(online()?),
-            // That they are too many matters only where the file does not say how many there are.
+            // A number that is too large matters only if the file does not say how many CPUs there are.
             None => Cpus::UnlessStated(online().unwrap_or(1)),
         })
     }

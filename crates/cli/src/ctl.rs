@@ -106,8 +106,8 @@ pub fn ask(
     Ok(out.flush()?)
 }
 
-/// Becomes a command, whose main thread is the agent of a new scheduler of this name below another. Returns only where
-/// that fails; then the scheduler goes with this process.
+/// Becomes a command; its main thread is the agent of a new scheduler of this name below another. Returns only if that
+/// fails; then the scheduler goes with this process.
 fn promote(
     hls: &mut Client,
     (name, below): (&str, &str),

@@ -37,7 +37,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Writes a line to standard error. Where that cannot be written to, nobody is left who could read it.
+/// Writes a line to standard error. If that fails, no reader is left to tell.
 pub fn say(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
@@ -51,7 +51,7 @@ impl hls_session::Console for StandardError {
     }
 }
 
-/// What `main` returns for a run that has a process of its own, which has said what there was to say.
+/// What `main` returns for a run in a process of its own, which has already printed all messages.
 #[cfg(feature = "kernel")]
 pub fn of_run(outcome: Result<u8, Error>) -> ExitCode {
     outcome.map_or_else(|error| code(Err(error)), ExitCode::from)

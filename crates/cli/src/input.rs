@@ -71,8 +71,8 @@ pub fn hierarchy(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile,
     }
 }
 
-/// The paths and texts of the policies that the `load` statements of a hierarchy file name; prints the statements whose
-/// file cannot be read.
+/// The paths and texts of the policies that the `load` statements of a hierarchy file name; prints the statements with
+/// a file that cannot be read.
 fn policy_texts(
     path: &Path,
     loads: &[LoadStatement],
@@ -99,8 +99,8 @@ fn policy_texts(
     Err(Error::Reported)
 }
 
-/// Reads a hierarchy file for the kernel engine: the hierarchy must be for as many CPUs as this machine has, and gets
-/// what a machine needs where it has none.
+/// Reads a hierarchy file for the kernel engine: the hierarchy must be for as many CPUs as this machine has; what a
+/// machine needs is added where the file lacks it.
 pub fn hierarchy_for_kernel(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile, Error> {
     let (online, present) = (cpus::online()?, cpus::present()?);
     let file = hierarchy(path, asked)?;
@@ -131,8 +131,8 @@ pub fn refuse_agents(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error
     reported(source, hls_session::refuse_agents(hierarchy))
 }
 
-/// Prints which processes and cgroups the file names that are not on this machine. What else the file may name is not
-/// looked for: threads by name, units and commands may still come.
+/// Prints the processes and cgroups that the file names and this machine does not have. Nothing else that the file may
+/// name is looked for: threads by name, units and commands may still come.
 pub fn is_here(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
     let missing = |who: &Who| match who {
         Who::Pid(pid) if !Path::new(&format!("/proc/{pid}")).exists() => {

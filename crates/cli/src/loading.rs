@@ -97,7 +97,7 @@ pub fn ask_to_unload(
 /// Writes how long the user has waited, and then, in a line of its own, what took that long.
 fn write_times(out: &mut impl Write, waited: Duration, times: LoadTimes) -> io::Result<()> {
     writeln!(out, "done in {}", seconds(waited))?;
-    // Of seconds nobody wants to know the nanoseconds.
+    // Nanoseconds do not matter in a time of seconds.
     let rounded = |ns: u64| match ns {
         1_000_000_000.. => Nanos::from_millis(ns / 1_000_000),
         1_000_000.. => Nanos::from_micros(ns / 1000),

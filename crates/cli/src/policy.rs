@@ -69,7 +69,7 @@ fn named(files: &[PathBuf], name: Option<&str>, first: u8) -> Result<Vec<(u8, Po
     numbers.zip(files).map(|(number, file)| Ok((number, read(file, name)?))).collect()
 }
 
-/// Builds policies for the simulator and for the kernel, and keeps what comes of it where that is asked for.
+/// Builds policies for the simulator and for the kernel, and keeps the builds if that is asked for.
 fn build(
     policies: &[(u8, PolicyFile)],
     folder: Option<&Path>,

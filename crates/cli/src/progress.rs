@@ -1,9 +1,9 @@
-//! The progress of a long run, on a terminal, and what is waited for; how long that was.
+//! On a terminal: the progress of a long run, or what is waited for, and for how long.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
 
-/// What is waited for is shown anew that often: its time is in seconds.
+/// What is waited for is shown anew this often: its time is in seconds.
 const TICK: Duration = Duration::from_millis(250);
 
 /// Shows what is waited for, and for how long already, on standard error until it is dropped; nothing where standard
@@ -27,7 +27,7 @@ impl Drop for Waiting {
     }
 }
 
-/// A time that somebody has waited, such as `4.21 s`.
+/// A time of waiting, such as `4.21 s`.
 pub fn seconds(time: Duration) -> String {
     format!("{:.2} s", time.as_secs_f64())
 }

@@ -21,10 +21,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// How long a run lasts where neither `--for` nor the workload says.
+/// How long a run lasts if neither `--for` nor the workload says.
 pub const DEFAULT_LENGTH: Nanos = Nanos::from_secs(10);
 
-/// Is the keeper of a run in the kernel, which a process of its own carries out; the exit code of that one.
+/// Starts a run in the kernel as a process of its own and supervises it; returns that process's exit code.
 #[cfg(feature = "kernel")]
 pub fn keep() -> Result<u8, Error> {
     // The program, then `run`.
@@ -72,7 +72,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let checked = Checked::new(&derived, !problems.is_empty(), 0, machine).sentence();
     let mut bounds = derived.response_bounds(&plan);
     if args.script.is_some() {
-        // A change may bring siblings of which nothing is known.
+        // A change may bring siblings that nothing is known of.
         bounds.retain(|bound| bound.resting_on.is_empty());
     }
     let subject = Subject { plan, derived: &derived, policies: &policies };
@@ -133,8 +133,8 @@ fn to_be_changed(hierarchy: Hierarchy, engine: Engine) -> Result<Hierarchy, Erro
     }
 }
 
-/// Prints the names of the threads that stand for real ones and whose behaviour neither file nor workload says: the
-/// simulator makes their behaviour up.
+/// Prints the names of the threads that stand for real ones and have no behaviour in file or workload: the simulator
+/// makes their behaviour up.
 fn say_who_is_made_up(hierarchy: &Hierarchy, workload: &Workload) {
     let is_described = |thread: &Thread| {
         thread.program.is_some() || workload.tasks.iter().any(|task| task.name == thread.name)
@@ -198,7 +198,7 @@ fn carry_out(
     input::reported(source, hls_session::run(subject, engine, &options, &console))
 }
 
-/// Says how long its user has waited for a run in the kernel to begin and to end.
+/// Says how long the user has waited for a run in the kernel to begin and to end.
 fn say_step(waiting: &mut Option<Waiting>, step: Step) {
     *waiting = None;
     match step {

@@ -46,7 +46,7 @@ pub fn write_tasks(out: &mut impl Write, all: &[ThreadTasks], is_ideal: bool) ->
     Ok(())
 }
 
-/// What is said of a task that may be late.
+/// The verdict on a task that may be late.
 const NOT_CERTAIN: &str = "NOT CERTAIN";
 
 /// Marks a bound for which the deadline stands in.
@@ -56,7 +56,7 @@ fn is_deadline_only(response: &Response) -> bool {
     matches!(response, Response::DeadlineOnly(_))
 }
 
-/// What is said of the tasks of a thread that are certain to be in time.
+/// The verdict on the tasks of a thread if they are certain to be in time.
 fn in_time(of_thread: &ThreadTasks, is_ideal: bool) -> String {
     let siblings =
         if of_thread.resting_on.is_empty() { "" } else { ", if no sibling wants more than it says" };

@@ -23,8 +23,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// A process that computes for so long and says nothing is in a hook that never returns: a seed takes milliseconds, and
-/// an event of it, where each is printed, a part of that. CPU time, because a busy machine may leave it none.
+/// A process that computes for this long and says nothing is in a hook that never returns: a seed takes milliseconds,
+/// and an event of it, where each is printed, a part of that. CPU time, because a busy machine may leave it none.
 const SILENCE: Duration = Duration::from_secs(2);
 const SILENCE_OF_AN_EVENT: Duration = Duration::from_secs(1);
 
@@ -239,7 +239,7 @@ impl Silence {
         Silence { begin: Instant::now(), cpu_time: cpu_time(process) }
     }
 
-    /// Whether the process has computed for so long, or waited for far longer.
+    /// Whether the process has computed for `longest`, or waited for [`WAIT`].
     fn is_over(&self, process: &Child, longest: Duration) -> bool {
         cpu_time(process).saturating_sub(self.cpu_time) >= longest || self.begin.elapsed() >= WAIT
     }

@@ -21,7 +21,8 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// The outcome for a hierarchy with these labels and problems, and with `late` threads whose tasks may be late.
+    /// The outcome for a hierarchy with these labels and problems; `late`: the number of threads with tasks that may be
+    /// late.
     pub fn new(derived: &Derived, has_problem: bool, late: usize, machine: &Machine) -> Checked {
         let (asked, refused) = derived.asked_and_refused();
         Checked { asked, refused, has_problem, late, is_ideal: LeftOut::of(machine).is_empty() }

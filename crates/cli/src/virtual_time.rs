@@ -7,7 +7,7 @@ use hls_plan::Plan;
 use hls_report::virtual_time::Borrower;
 use hls_units::Nanos;
 
-/// The policy whose virtual times can be drawn.
+/// The policy with virtual times that can be drawn.
 const POLICY: &str = "bvt";
 
 /// The parameters of a scheduler by which virtual times depend on what records do not tell.

@@ -77,8 +77,8 @@ fn the_documents_show_what_the_command_prints() {
     assert!(commands >= 8, "the documents have lost their tours");
 }
 
-/// A picture whose description is a command shows what that command draws: who ran when, or, where the command ends in
-/// `--virtual-time`, virtual times.
+/// A picture with a command as its description shows what that command draws: what ran when, or, where the command ends
+/// in `--virtual-time`, virtual times.
 #[test]
 fn the_pictures_of_runs_are_what_the_command_draws() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! What the requests of users who are not root may cost. To answer takes CPU time from the threads of the hierarchy,
-//! and anybody may ask, as often as he likes.
+//! Limits the CPU time of requests of users other than root. Answers take CPU time from the threads of the hierarchy,
+//! and every user may ask any number of times.
 //!
-//! Each user has a fiftieth of a CPU: there is one request at a time, and between two of the same user is a pause in
-//! proportion to the CPU time that the first took. The CPU time of a request is that of the thread that carries it out,
-//! and the time that other threads and processes use for it ([`add_used`]). Users take turns, so that nobody waits for
-//! all that another one has asked; after a request the others wait as well, but not for long. Root does not wait, and
-//! users wait while root is answered, for a second of each of root's requests at most.
+//! Each user has a fiftieth of a CPU: one request runs at a time, and after it the same user pauses for a time in
+//! proportion to the CPU time that it used. The CPU time of a request is the time of the thread that carries it out
+//! plus the time that other threads and processes use for it ([`add_used`]). Users take turns, so that no user waits
+//! for all requests of another; after a request other users pause as well, but not for long. Root does not wait.
+//! Users wait while root is answered, for at most a second per request of root.
 
 use hls_plan::Turns;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -15,12 +15,12 @@ use std::marker::PhantomData;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A pause is so many times as long as the CPU time that was used before.
+/// The length of a pause, as a multiple of the CPU time that the request before it used.
 const PAUSE: u32 = 49;
-/// No other user waits longer for the next turn.
+/// The longest pause after a request for all other users.
 const LONGEST_FOR_OTHERS: Duration = Duration::from_secs(1);
 
-/// While a request of root's is answered users wait for so long at most.
+/// The longest time that users wait while a request of root is answered.
 const LONGEST_FOR_ROOT: Duration = Duration::from_secs(1);
 
 /// Turns of users.
@@ -32,11 +32,11 @@ pub struct Allowance {
 struct State {
     /// The numbers of requests that wait.
     waiting: Turns<u64>,
-    /// The request that has the turn, from its call to its end.
+    /// The request that has the turn, from when it is called until it ends.
     current: Option<u64>,
-    /// How many there were.
+    /// The number of requests so far, which numbers the next one.
     requests: u64,
-    /// How many requests of root's are under way, and until when users wait for them.
+    /// The number of root's requests under way, and the time until which users wait for them.
     of_root: u32,
     roots_until: Option<Instant>,
     /// When the next turn may begin.
@@ -46,8 +46,8 @@ struct State {
     has_stopped: bool,
 }
 
-/// A turn, for one request, which the thread that has the turn carries out; what it used is known when the turn is
-/// dropped.
+/// A turn, for one request. The thread that has the turn carries out the request; when the turn is dropped, the CPU
+/// time of the request is charged.
 pub struct Turn<'a> {
     allowance: &'a Allowance,
     user: u32,
@@ -61,7 +61,7 @@ thread_local! {
     static USED_ELSEWHERE: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
-/// Another thread has used so much CPU time for the request that this thread carries out.
+/// Charges CPU time that another thread has used to the request that this thread carries out.
 pub fn add_used(time: Duration) {
     USED_ELSEWHERE.set(USED_ELSEWHERE.get().saturating_add(time));
 }
@@ -101,7 +101,7 @@ impl Allowance {
             }
             let longest = state.from(user).saturating_duration_since(now);
             state = match longest.is_zero() {
-                // Another one's turn goes on, or is next.
+                // Another request has the turn, or will get it.
                 true => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
                 false => self.changed.wait_timeout(state, longest).unwrap_or_else(PoisonError::into_inner).0,
             };
@@ -116,12 +116,12 @@ impl Allowance {
         OfRoot(self)
     }
 
-    /// Until when users wait since root is answered.
+    /// Until when users wait because root is answered.
     pub fn roots_until(&self) -> Option<Instant> {
         self.state().roots_until
     }
 
-    /// Nobody waits any more.
+    /// Ends all waits: there are no more turns.
     pub fn stop(&self) {
         self.state().has_stopped = true;
         self.changed.notify_all();
@@ -139,7 +139,7 @@ impl State {
         [of_user, self.roots_until].into_iter().flatten().fold(self.next_at, Instant::max)
     }
 
-    /// Calls the next request, if it is time for one; whether it did.
+    /// Calls the next request, if it is time for one; returns whether it did.
     fn call_next(&mut self, now: Instant) -> bool {
         if self.current.is_some() || now < self.next_at || self.roots_until.is_some_and(|until| now < until) {
             return false;
@@ -150,7 +150,7 @@ impl State {
         self.current.is_some()
     }
 
-    /// A request of this user has ended that used so much.
+    /// A request of this user has ended, and used this CPU time.
     fn end(&mut self, user: u32, used: Duration, now: Instant) {
         let pause = pause_after(used);
         self.next_of.insert(user, now + pause);
@@ -163,7 +163,7 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let used = used().saturating_sub(self.used_before);
         self.allowance.state().end(self.user, used, Instant::now());
-        // Those that wait look at the time.
+        // Waiting threads look at the time.
         self.allowance.changed.notify_all();
     }
 }
@@ -182,12 +182,12 @@ impl Drop for OfRoot<'_> {
     }
 }
 
-/// How long a user waits after a request that took so much CPU time.
+/// How long a user waits after a request that used this CPU time.
 pub fn pause_after(used: Duration) -> Duration {
     used.saturating_mul(PAUSE)
 }
 
-/// The CPU time that this thread, and others for it, have used.
+/// The CPU time that this thread has used, and other threads for it.
 fn used() -> Duration {
     thread_time().saturating_add(USED_ELSEWHERE.get())
 }
@@ -246,7 +246,7 @@ mod tests {
         assert!(state.call_next(until), "a slow one keeps users waiting for a second");
     }
 
-    /// Four clients that ask have a fiftieth of a CPU together, not each: behind three of them comes a pause.
+    /// Four clients of a user have a fiftieth of a CPU together, not each: three of them wait for a pause.
     #[test]
     fn clients_share_one_allowance() {
         let allowance = Allowance::new();
@@ -266,7 +266,7 @@ mod tests {
         assert!(begun.elapsed() >= 3 * 98 * MS, "{:?}", begun.elapsed());
     }
 
-    /// What other threads do for a request counts, and what they do besides does not.
+    /// CPU time that other threads use for a request is charged to it, their other CPU time is not.
     #[test]
     fn a_request_pays_for_what_is_done_for_it() {
         let allowance = &Allowance::new();

@@ -1,8 +1,9 @@
-//! The threads that attend to clients, one to each. They stay when a client has gone: to make or to end a thread the
-//! kernel takes a lock, which a user can hold for seconds by moving threads between cgroups without getting a CPU.
+//! The threads that attend to clients, one per client. A thread stays when its client has gone: to make or end a
+//! thread, the kernel takes a lock, and a user who moves threads between cgroups and gets no CPU can hold that lock
+//! for seconds.
 //!
-//! One of them attends to root alone, so that root finds one free. The others take further clients of root's first. A
-//! thread that takes a client learns whether another one is free; where none is, it makes one.
+//! One thread attends to root alone, so that root finds a free thread. The others serve root's further clients before
+//! users'. A thread that takes a client learns whether another thread is free; if none is, it makes one.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,9 +17,9 @@ pub struct Attendants<C> {
 struct State<C> {
     of_root: VecDeque<C>,
     of_users: VecDeque<C>,
-    /// How many threads wait that attend to anybody.
+    /// How many waiting threads attend to anybody.
     free: usize,
-    /// Whether the one waits that attends to root alone: root's next client is left to it.
+    /// Whether the thread that attends to root alone waits: root's next client is left to it.
     is_roots_free: bool,
     has_stopped: bool,
 }
@@ -26,7 +27,7 @@ struct State<C> {
 /// A client for the thread that asked.
 pub struct Next<C> {
     pub client: C,
-    /// Whether no other thread is free for whoever comes next.
+    /// Whether no other thread is free for the next client.
     pub is_last: bool,
 }
 
@@ -46,7 +47,7 @@ impl<C> Attendants<C> {
             state.of_users.push_back(client);
         }
         drop(state);
-        // All: one alone might be root's, and the client another's.
+        // Wakes all threads: a single one could be root's thread, which does not take a user's client.
         self.changed.notify_all();
     }
 
@@ -75,7 +76,7 @@ impl<C> Attendants<C> {
         }
     }
 
-    /// Nobody comes any more.
+    /// No more clients will come.
     pub fn stop(&self) {
         self.state().has_stopped = true;
         self.changed.notify_all();

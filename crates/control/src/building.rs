@@ -1,12 +1,12 @@
-//! A scheduler with all of its VPs comes or goes by several changes of the engine: either all of them are made, or what
-//! was made of them is undone. Relies on the engine to make each of them whole or not at all.
+//! Creates and destroys a scheduler with all of its VPs. This takes several changes of the engine: if one of them
+//! fails, the earlier ones are undone. Relies on the engine to make each change whole or not at all.
 
 use crate::engine::{EngineError, HierarchyChange, Promisee, RunningEngine};
 use crate::error::{Error, after_undoing, not_taken};
 use crate::tree::{Scheduler, Tree};
 use hls_core::{CoreScheduler, CoreVp, Params};
 
-/// Has the engine create a scheduler and hang it below its parent with so many VPs, or leaves all as it was.
+/// Has the engine create a scheduler and attach it below its parent with `width` VPs, or leaves everything as it was.
 pub(crate) fn build(
     engine: &mut impl RunningEngine,
     name: &str,
@@ -30,8 +30,7 @@ pub(crate) fn build(
     Ok((scheduler, vps))
 }
 
-/// Has the engine take a scheduler of the tree down, which is `scheduler`, or leaves all as it was but for the numbers
-/// of its VPs.
+/// Has the engine destroy `scheduler` of the tree, or leaves everything as it was except the numbers of its VPs.
 pub(crate) fn tear_down(
     engine: &mut impl RunningEngine,
     tree: &mut Tree,

@@ -1,4 +1,5 @@
-//! The other end of the socket, or of a manager in this process: what programs and `hls ctl` ask with.
+//! The client's end of the socket, or of a manager in this process. Programs and `hls ctl` send their requests with
+//! it.
 //!
 //! ```no_run
 //! let mut hls = hls_control::Client::connect()?;
@@ -6,8 +7,9 @@
 //! # Ok::<(), hls_control::ClientError>(())
 //! ```
 //!
-//! Relies on the server for everything that is decided. A connection on which nothing is asked for a minute ends. A
-//! client waits for an answer for ten minutes at most, and for some seconds where the server's process is stopped.
+//! Relies on the server for everything that is decided. The server closes a connection without requests after a
+//! minute. A client waits for an answer for at most ten minutes, and only some seconds if the server's process is
+//! stopped.
 
 use crate::descriptors::receive_some;
 use crate::engine::RunningEngine;
@@ -33,7 +35,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// No reply is longer.
+/// The longest reply, in bytes.
 const MAX_REPLY: usize = 256 << 20;
 
 /// The calling thread's number.
@@ -46,13 +48,13 @@ pub struct Client<'m> {
     exchange: Box<Exchange<'m>>,
 }
 
-/// Sends a message, its NUL included; the reply, without one, and the descriptors that came with it.
+/// Sends a message with its NUL. Returns the reply without its NUL, and the descriptors that came with it.
 type Exchange<'m> = dyn FnMut(&[u8]) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + 'm;
 
 /// What was granted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Grant {
-    /// The scheduler that gives it.
+    /// The scheduler that grants it.
     pub scheduler: String,
     /// What is promised; `NULL`: nothing.
     pub guarantee: String,
@@ -63,7 +65,7 @@ struct Suspended {
     by: String,
 }
 
-/// A scheduler whose agent the thread that was named is now.
+/// A scheduler that now has the named thread as its agent.
 #[derive(Debug)]
 pub struct Promotion {
     /// The scheduler, and what it is promised.
@@ -74,8 +76,8 @@ pub struct Promotion {
     pub pages: Pages,
 }
 
-/// Why something was not done. Nothing has changed, unless the connection failed, and it may have been done; or the run
-/// has ended, with all that it had.
+/// Why a request was not done. Nothing has changed, except that after a failed connection it may have been done, and
+/// that a run which has ended has lost everything.
 #[derive(Debug)]
 pub enum ClientError {
     /// The calculus refuses.
@@ -85,18 +87,18 @@ pub enum ClientError {
         /// The nearest request that would be granted, if one was found.
         mend: Option<String>,
     },
-    /// The request is wrong, or not the caller's to make.
+    /// The request is wrong, or the caller may not make it.
     Request {
         /// The error of the interface, such as `NotFound`.
         error: String,
         /// What was found, and what was expected.
         reason: String,
     },
-    /// The run has ended, or is about to, and with it everything that was asked of it: as if none ran.
+    /// The run has ended, or is about to, with everything that was granted: as if no hierarchy ran.
     Ended,
     /// The server failed at it.
     Failed(String),
-    /// There is no connection, or something else than the protocol on it.
+    /// There is no connection, or the other end does not speak the protocol.
     Connection(io::Error),
 }
 
@@ -147,7 +149,7 @@ impl Client<'static> {
     /// Connects to a socket.
     ///
     /// # Errors
-    /// Nobody listens there.
+    /// No server listens there.
     pub fn connect_to(path: &Path) -> Result<Self, ClientError> {
         let stream = socket::connect(path).map_err(|error| {
             let found = format!("found no hierarchy that runs at {} ({error})", path.display());
@@ -160,7 +162,7 @@ impl Client<'static> {
 }
 
 impl Client<'_> {
-    /// The hierarchy, what was promised and what became of it.
+    /// The hierarchy, its promises, and how they were kept.
     ///
     /// # Errors
     /// The connection's.
@@ -171,7 +173,7 @@ impl Client<'_> {
     /// Creates a scheduler of a policy below another, with the parameters of both policies, and `width`.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn create(
         &mut self,
         policy: &str,
@@ -186,7 +188,7 @@ impl Client<'_> {
     /// Destroys a scheduler that has no children.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn destroy(&mut self, name: &str) -> Result<(), ClientError> {
         self.call("Destroy", json!({ "name": name })).map(|Done {}| ())
     }
@@ -194,15 +196,15 @@ impl Client<'_> {
     /// Moves a thread below a scheduler.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn move_thread(&mut self, thread: u32, to: &str, parameters: &Texts) -> Result<Grant, ClientError> {
         self.call("Move", json!({ "thread": thread, "to": to, "parameters": parameters }))
     }
 
-    /// Reserves CPU time for a thread, below a scheduler or the first that gives it.
+    /// Reserves CPU time for a thread, below `below` or else the first scheduler that grants it.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn reserve(
         &mut self,
         thread: u32,
@@ -215,20 +217,20 @@ impl Client<'_> {
     /// Moves a thread back to the default scheduler.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn release(&mut self, thread: u32) -> Result<(), ClientError> {
         self.call("Release", json!({ "thread": thread })).map(|Done {}| ())
     }
 
-    /// Sets one parameter that the scheduler above a thread asks of it.
+    /// Sets one parameter of a thread's VP below its scheduler.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn message(&mut self, thread: u32, parameter: &str, value: &str) -> Result<Grant, ClientError> {
         self.call("Message", json!({ "thread": thread, "parameter": parameter, "value": value }))
     }
 
-    /// The policies that a scheduler may have, and who has them.
+    /// The policies that a scheduler may have, each with its schedulers.
     ///
     /// # Errors
     /// The connection's.
@@ -240,10 +242,10 @@ impl Client<'_> {
         self.call("Policies", json!({})).map(|Policies { policies }| policies)
     }
 
-    /// Loads a policy from its file, whose content this is; in the place of one of that name, if `replace`.
+    /// Loads a policy from the content of its file; with `replace`, in place of the loaded policy of that name.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn load(
         &mut self,
         name: &str,
@@ -257,16 +259,16 @@ impl Client<'_> {
     /// Unloads a policy that no scheduler has; with `evacuate`, after its schedulers were emptied and destroyed.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn unload(&mut self, name: &str, evacuate: bool) -> Result<UnloadReport, ClientError> {
         self.call("Unload", json!({ "name": name, "evacuate": evacuate }))
     }
 
-    /// Creates a scheduler below another whose policy is the process of the thread `agent`, with the parameters of both
-    /// policies, and `width`.
+    /// Creates a scheduler below another. Its policy is the process of the thread `agent`; the parameters are the
+    /// policies' and `width`.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn promote(
         &mut self,
         name: &str,
@@ -287,28 +289,27 @@ impl Client<'_> {
         Ok(Promotion { granted: Grant { scheduler, guarantee }, width, pages })
     }
 
-    /// Fresh pages of a scheduler whose policy is a process, and how many CPUs it may have at once.
+    /// New pages of a user-level scheduler, and how many CPUs the scheduler may have at once.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn pages(&mut self, name: &str) -> Result<(u16, Pages), ClientError> {
         let (shape, descriptors) = self.call_for::<Shape>("Pages", json!({ "name": name }))?;
         shape.with(descriptors)
     }
 
-    /// Ends a scheduler whose policy is a process, and all that are below it.
+    /// Ends a user-level scheduler, and all that are below it.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn demote(&mut self, name: &str) -> Result<Demoted, ClientError> {
         self.call("Demote", json!({ "name": name }))
     }
 
-    /// Moves a thread below a scheduler whose policy is a process; with this urgency, and into this slot, where they
-    /// are said.
+    /// Moves a thread below a user-level scheduler, with this urgency and into this slot if they are given.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn grant(
         &mut self,
         name: &str,
@@ -320,19 +321,19 @@ impl Client<'_> {
         self.call("Grant", parameters)
     }
 
-    /// Moves a thread from a scheduler whose policy is a process to the scheduler above that one.
+    /// Moves a thread from a user-level scheduler to that scheduler's parent.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn revoke(&mut self, thread: u32) -> Result<Grant, ClientError> {
         self.call("Revoke", json!({ "thread": thread }))
     }
 
-    /// Suspends a thread in the name of a scheduler above it, or else of the one right above it. Returns that
-    /// scheduler's name.
+    /// Suspends a thread in the name of a scheduler above it, by default its own scheduler. Returns that scheduler's
+    /// name.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn suspend(&mut self, thread: u32, by: Option<&str>) -> Result<String, ClientError> {
         self.call("Suspend", json!({ "thread": thread, "by": by })).map(|Suspended { by }| by)
     }
@@ -340,7 +341,7 @@ impl Client<'_> {
     /// Resumes a thread that was suspended. Returns the name of the scheduler that held it back.
     ///
     /// # Errors
-    /// Why not.
+    /// The error has the reason.
     pub fn resume(&mut self, thread: u32) -> Result<String, ClientError> {
         self.call("Resume", json!({ "thread": thread })).map(|Suspended { by }| by)
     }
@@ -365,14 +366,14 @@ impl Client<'_> {
     }
 }
 
-/// What comes behind the reply stays in `received`.
+/// Bytes after the reply stay in `received`.
 pub(crate) fn exchange(
     stream: &UnixStream,
     received: &mut Vec<u8>,
     message: &[u8],
     patience: Duration,
 ) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
-    // A server that refuses the connection says why and closes it; then only the reply has the reason.
+    // A server that refuses the connection says why and closes it; then sending fails, and the reply has the reason.
     let wait = Wait::begin(stream, patience)?;
     let sent = match wait.send(message) {
         Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(error),
@@ -401,7 +402,7 @@ pub(crate) fn exchange(
     }
 }
 
-/// What a process must know of the scheduler whose pages it is given.
+/// What a process must know of the scheduler to use its pages.
 #[derive(Deserialize)]
 struct Shape {
     width: u16,

@@ -1,4 +1,4 @@
-//! Messages over a socket that have file descriptors with them. They travel with the first byte of the message.
+//! Messages with file descriptors over a socket. The descriptors travel with the first byte of a message.
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -9,10 +9,10 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// No message has more.
+/// The most descriptors of a message.
 const MOST: usize = 2;
 
-/// Sends the first part of a message, and the descriptors with it; the rest of the message.
+/// Sends the first part of a message with the descriptors. Returns the rest of the message.
 pub(crate) fn send_with<'m>(
     stream: &UnixStream,
     message: &'m [u8],
@@ -28,7 +28,8 @@ pub(crate) fn send_with<'m>(
     Ok(&message[sent..])
 }
 
-/// Receives some bytes, and the descriptors that come with them, behind what was received before; how many bytes.
+/// Appends some bytes and the descriptors that come with them to what was received before. Returns the number of
+/// bytes.
 pub(crate) fn receive_some(
     stream: &UnixStream,
     received: &mut Vec<u8>,

@@ -1,5 +1,5 @@
-//! What a [`Manager`](crate::Manager) asks of the engine that runs the hierarchy: to change it, who the threads are,
-//! and what became of promises. Relies on the core's numbers for schedulers and VPs. Decides nothing.
+//! What a [`Manager`](crate::Manager) asks of the engine that runs the hierarchy: to change it, to identify threads,
+//! and to say how promises were kept. Relies on the core's numbers for schedulers and VPs. Decides nothing.
 
 use crate::pages::Pages;
 use hls_calculus::{GraphEdge, Guarantee};
@@ -22,29 +22,29 @@ pub struct Thread {
     pub pid: u32,
     /// Its name.
     pub comm: String,
-    /// The user that it belongs to with all of its ids; `None` where they differ.
+    /// The user of all of its ids; `None` where they differ.
     pub uid: Option<u32>,
     /// Whether it may use only some of the machine's CPUs.
     pub pinned: bool,
     /// The scheduler of the core that its VP is below.
     pub scheduler: CoreScheduler,
-    /// The edge of the first graph, that of the file, whose place it takes by a rule of the file. None after
+    /// The edge of the first graph (the file's) whose place the thread takes by a rule of the file. `None` after
     /// [`HierarchyChange::MoveThread`].
     pub slot: Option<GraphEdge>,
 }
 
-/// Somebody to whom something is promised.
+/// A scheduler or thread to which something is promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Promisee {
     /// A scheduler, by one of its VPs in the core.
     Scheduler(CoreVp),
     /// A thread that a request has placed.
     Thread(ThreadKey),
-    /// The thread that has the place of this edge of the first graph, that of the file, whichever thread that is.
+    /// The thread, whichever it is, that has the place of this edge of the first graph (the file's).
     Place(GraphEdge),
 }
 
-/// What a VP has had of what it was promised.
+/// What a VP was promised and what it received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     /// CPU time that the VP has had since the promise began, or, without a promise, since the VP came.
@@ -83,10 +83,10 @@ pub struct Prepared<T> {
     pub verify: Duration,
 }
 
-/// The work that is left to have an engine ready. It takes seconds, in which the current engine is not needed.
+/// The rest of the work to make an engine ready. It takes seconds and does not need the current engine.
 pub type Preparation<T> = Box<dyn FnOnce() -> Result<Prepared<T>, EngineError> + Send>;
 
-/// A policy broke the contract of policies, and its scheduler has a fallback policy in its place.
+/// A policy broke the contract of policies; a fallback policy has replaced it in its scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyDisabled {
     /// The scheduler.
@@ -108,8 +108,8 @@ pub enum EngineError {
     Policy(String),
     /// The engine that runs was made without the built-in policy of this number; one with it can be prepared.
     LeftOut(u8),
-    /// The run has ended, or is about to: the kernel may have taken its threads back already. What was found meanwhile
-    /// is no answer.
+    /// The run has ended, or is about to: the kernel may have taken its threads back already. Whatever was found
+    /// meanwhile is not an answer.
     Ended,
     /// The system failed.
     Failed(String),
@@ -135,8 +135,8 @@ impl From<CoreError> for EngineError {
     }
 }
 
-/// A change of the running hierarchy: carried out whole, or refused, and then nothing has changed. Schedulers and VPs
-/// are the core's.
+/// A change of the running hierarchy. It is carried out whole, or refused without any effect. Numbers of schedulers
+/// and VPs are the core's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HierarchyChange {
     /// Creates an instance of a policy, with a name for people: [`Created::Scheduler`].
@@ -153,7 +153,7 @@ pub enum HierarchyChange {
         /// The scheduler.
         scheduler: CoreScheduler,
     },
-    /// Hangs a scheduler below another with one VP more: [`Created::Vp`].
+    /// Attaches a scheduler below another with one more VP: [`Created::Vp`].
     AttachScheduler {
         /// The scheduler above.
         parent: CoreScheduler,
@@ -167,8 +167,8 @@ pub enum HierarchyChange {
         /// The VP.
         vp: CoreVp,
     },
-    /// Gives a scheduler another policy in its place; its children stay, with their parameters. Where the policy itself
-    /// refuses a child, a fallback is in its place: then [`RunningEngine::take_disabled_policies`] has the scheduler.
+    /// Replaces a scheduler's policy; its children stay, with their parameters. If the new policy refuses a child, a
+    /// fallback policy takes its place, and [`RunningEngine::take_disabled_policies`] reports the scheduler.
     ReplacePolicy {
         /// The scheduler.
         scheduler: CoreScheduler,
@@ -177,8 +177,8 @@ pub enum HierarchyChange {
         /// The scheduler's parameters from now on.
         params: Params,
     },
-    /// Moves a thread below a scheduler, the same one included. What it was promised by a request ends, as it does with
-    /// the thread. No rule of the file moves it again.
+    /// Moves a thread below a scheduler, which may be its present one. A promise that a request gave the thread ends,
+    /// as it would when the thread ends. No rule of the file moves the thread again.
     MoveThread {
         /// The thread.
         thread: ThreadKey,
@@ -196,15 +196,15 @@ pub enum HierarchyChange {
         /// Its value from now on.
         value: u64,
     },
-    /// Suspends a thread, or resumes it. To its scheduler a suspended thread sleeps, whatever it does.
+    /// Suspends a thread, or resumes it. Its scheduler sees a suspended thread as blocked, even if it is runnable.
     Suspend {
         /// The thread.
         thread: ThreadKey,
         /// Whether it is suspended from now on.
         is_suspended: bool,
     },
-    /// Nobody takes the place of this edge of the first graph, that of the file, any more: whom the file gives it stays
-    /// in the default scheduler. Who has it is moved by the caller.
+    /// Closes the place of this edge of the first graph (the file's): threads that the file assigns to it stay in the
+    /// default scheduler. The caller moves the thread that has the place now.
     ClosePlace {
         /// The edge.
         place: GraphEdge,
@@ -246,7 +246,7 @@ impl Created {
     }
 }
 
-/// What a thread is called.
+/// A thread with its process and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     /// The thread's number.
@@ -257,7 +257,7 @@ pub struct Named {
     pub comm: String,
 }
 
-/// What a status asks of a run. Where there are thousands of threads that takes long.
+/// What a status asks of a run. With thousands of threads it takes long.
 pub trait Readings {
     /// All threads of the machine.
     ///
@@ -265,13 +265,13 @@ pub trait Readings {
     /// As of [`RunningEngine::thread`].
     fn threads(&mut self) -> Result<Vec<Thread>, EngineError>;
 
-    /// What became of the promises to these VPs, in their order.
+    /// How the promises to these VPs were kept, in their order.
     ///
     /// # Errors
     /// The run has ended.
     fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError>;
 
-    /// How a scheduler came to its choices, if its policy has pages; `None`: the policy has none.
+    /// How a scheduler's choices were made, if its policy has pages; `None`: the policy has none.
     ///
     /// # Errors
     /// The run has ended.
@@ -283,24 +283,24 @@ pub trait Readings {
     /// The run has ended.
     fn stolen(&mut self) -> Result<Nanos, EngineError>;
 
-    /// How long the hierarchy's lock, under which decisions and changes are made, was held, of the holds that were
-    /// measured, and waited for at most so far. `None` in the simulator, where nothing takes time.
+    /// The longest measured hold of the hierarchy's lock so far, and the longest wait for it. Decisions and changes
+    /// are made under this lock. `None` in the simulator, where nothing takes time.
     ///
     /// # Errors
     /// The run has ended.
     fn longest_hold_and_wait(&mut self) -> Result<Option<(Nanos, Nanos)>, EngineError>;
 }
 
-/// An engine that runs a hierarchy, as whoever answers requests sees it.
+/// The manager's view of an engine that runs a hierarchy.
 ///
-/// A run may end at any moment, also in the midst of a request. Then its threads, and what became of them, are gone for
-/// the engine, though they live: so every question can be answered by [`EngineError::Ended`], and no engine answers for
-/// a run that has ended that something is not there.
+/// A run may end at any moment, even in the middle of a request. Then the engine no longer knows the threads, though
+/// they live. So every question can be answered by [`EngineError::Ended`], and after the end of a run no engine
+/// answers that something does not exist.
 pub trait RunningEngine: Readings {
     /// An engine with other policies, ready to take over.
     type NextEngine;
 
-    /// What asks the same run for readings when others have the engine.
+    /// Takes readings of the same run while other code has the engine.
     type Reader: Readings;
 
     /// One of these; `None`: only the engine itself can be asked.
@@ -314,44 +314,45 @@ pub trait RunningEngine: Readings {
     /// What the core says; the thread is gone; the run has ended; the system failed.
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError>;
 
-    /// How an engine is made ready that has these policies beside those built-in ones that the current engine has;
-    /// `built_in`: the number of one that is to be there, too. Nothing that runs is touched.
+    /// Begins to make an engine that has these policies, the built-in policies of the current engine, and the
+    /// built-in policy of number `built_in`. Does not touch the current engine.
     ///
     /// # Errors
-    /// What the system says. The preparation: [`EngineError::Policy`], what is wrong with them.
+    /// The errors of the system. The preparation fails with [`EngineError::Policy`] if a policy is wrong.
     fn prepare(
         &mut self,
         policies: Vec<PolicySource>,
         built_in: Option<u8>,
     ) -> Result<Preparation<Self::NextEngine>, EngineError>;
 
-    /// Has an engine take over. No scheduler has a policy that it lacks.
+    /// Has an engine take over. The new engine has the policy of every scheduler.
     ///
     /// # Errors
     /// What the system says.
     fn take_over(&mut self, next: Self::NextEngine) -> Result<(), EngineError>;
 
-    /// The schedulers whose policies were disabled since the last time, in order. Asks nobody, and takes no time.
+    /// The schedulers whose policies were disabled since the last time, in order. Does not ask the run, and takes no
+    /// time.
     fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled>;
 
-    /// The way by which a thread posts messages to its scheduler, to be handed to whoever asks. It is about the thread
-    /// alone that uses it.
+    /// A descriptor through which a thread posts messages to its scheduler, for every client that asks. A thread's
+    /// messages are about that thread alone.
     ///
     /// # Errors
     /// The engine has none.
     fn messenger(&mut self) -> Result<OwnedFd, EngineError>;
 
-    /// Makes fresh pages for a scheduler whose policy has some, in place of those that it had. They go with the
+    /// Makes fresh pages for a scheduler whose policy has pages; they replace its old ones. They are removed with the
     /// scheduler.
     ///
     /// # Errors
     /// The engine has none to give.
     fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, EngineError>;
 
-    /// The living thread of this number, however new it is; `None`: the hierarchy schedules none.
+    /// The living thread of this number, however new it is; `None`: the hierarchy schedules no such thread.
     ///
     /// # Errors
-    /// The run has ended; the system does not say who the thread is.
+    /// The run has ended; the system does not identify the thread.
     fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError>;
 
     /// Whether each of these threads still lives, in their order. Cheaper than [`RunningEngine::thread`].
@@ -360,9 +361,8 @@ pub trait RunningEngine: Readings {
     /// The run has ended.
     fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError>;
 
-    /// What an engine that knows threads by their numbers alone leaves out in [`Readings::threads`] is filled in
-    /// here, and threads that have ended meanwhile are left out. No engine waits for it: of thousands of threads that
-    /// takes long.
+    /// Fills in what [`Readings::threads`] leaves out if the engine knows threads only by their numbers, and removes
+    /// threads that have ended meanwhile. Runs without the engine, as it takes long for thousands of threads.
     ///
     /// # Errors
     /// The system cannot be asked.
@@ -370,8 +370,8 @@ pub trait RunningEngine: Readings {
         Ok(threads)
     }
 
-    /// What somebody is promised from now on, in real time, in the place of what was promised before: for the monitor.
-    /// Called when the promise becomes another; what the file promises is known at the beginning. No answer depends on
-    /// it: a run that has ended promises nothing.
+    /// Tells the monitor what a promisee is promised from now on, in real time; it replaces the earlier promise.
+    /// Called when a promise changes; what the file promises is known at the beginning. It has no result: a run that
+    /// has ended promises nothing.
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee);
 }

@@ -1,4 +1,4 @@
-//! Why a request is not granted, and what would be. Relies on the calculus for both. Changes nothing.
+//! Why a request is not granted, and which request would be. Relies on the calculus for both. Changes nothing.
 
 use crate::engine::EngineError;
 use hls_calculus::{Graph, Guarantee, Mode, Owner, Place, Problem, Rational, Setting, analyse, mend};
@@ -11,19 +11,19 @@ use std::fmt;
 /// Why a request was not granted. Nothing has changed.
 #[derive(Debug)]
 pub enum Error {
-    /// The calculus refuses: a guarantee, this or another, would not hold.
+    /// The calculus refuses: this guarantee, or another one, would not hold.
     Refused(Refusal),
-    /// It is not the caller's.
+    /// The caller may not do this.
     Denied(String),
     /// There is no such scheduler, policy or thread.
     NotFound(String),
-    /// A value that cannot be.
+    /// A value that is not valid.
     BadValue(String),
     /// A name that is taken, a scheduler that has children, a limit that is reached.
     InUse(String),
     /// The engine that runs was made without the built-in policy of this number.
     LeftOut(u8),
-    /// The run has ended, or is about to, and with it everything that was asked for.
+    /// The run has ended, or is about to, with everything that was granted.
     Ended,
     /// The system failed.
     Failed(String),
@@ -61,7 +61,7 @@ impl From<EngineError> for Error {
     }
 }
 
-/// An error of the engine that did not take a child with these parameters below a scheduler of this name and policy.
+/// Turns an engine's error into the error of a request that put a child with these parameters below this scheduler.
 pub(crate) fn not_taken(error: EngineError, (name, policy): (&str, &PolicyInfo), params: &[u64]) -> Error {
     let slot = policy.vp_params.iter().position(|info| info.name == SLOT).and_then(|at| params.get(at));
     match (error, slot.filter(|_| policy.has_pages)) {
@@ -76,7 +76,7 @@ pub(crate) fn not_taken(error: EngineError, (name, policy): (&str, &PolicyInfo),
     }
 }
 
-/// The error, unless what was done before it could not be undone. Of a run that has ended nothing is left to undo.
+/// The error, unless undoing the earlier steps failed. After the end of a run nothing is left to undo.
 pub(crate) fn after_undoing(error: Error, undone: Result<(), impl Into<Error>>) -> Error {
     match (error, undone.map_err(Into::into)) {
         (error, Ok(())) => error,
@@ -95,7 +95,7 @@ pub struct Refusal {
     pub(crate) case: Option<Box<Case>>,
 }
 
-/// What the calculus refuses, without a request whose mend could be sought.
+/// A refusal by the calculus without a request to search a mend for.
 pub(crate) fn refused(problem: Problem) -> Error {
     Error::Refused(Refusal { reason: problem.message, case: None })
 }
@@ -110,8 +110,8 @@ pub(crate) struct Case {
 }
 
 impl Refusal {
-    /// The nearest request that would be granted, for people, where one was found. This takes a while: not to be
-    /// called while others wait for the manager.
+    /// The nearest request that would be granted, as text, if one is found. The search takes a while: do not call
+    /// this while other code waits for the manager.
     pub fn mend(&self) -> Option<String> {
         let Case { graph, mode, infos, values } = self.case.as_deref()?;
         let edge = graph.edges.len().checked_sub(1)?;

@@ -1,8 +1,8 @@
-//! Emptying schedulers that are to go, with all that are below them: their threads go elsewhere, each at once, and they
-//! are destroyed from the bottom up.
+//! Empties and destroys schedulers together with all schedulers below them: moves their threads elsewhere, one by
+//! one, and destroys the schedulers from the bottom up.
 //!
-//! What is done stays done where a later step fails: every step leaves a sound hierarchy. Relies on the engine to put
-//! nobody into a place of the file that is closed.
+//! If a step fails, the earlier steps stay done: every step leaves a sound hierarchy. Relies on the engine to put no
+//! thread into a closed place of the file.
 
 use crate::engine::{HierarchyChange, Promisee, RunningEngine};
 use crate::error::{Error, refused};
@@ -11,7 +11,7 @@ use crate::tree::{Scheduler, Tree};
 use hls_calculus::{GraphEdge, Guarantee};
 use std::collections::BTreeSet;
 
-/// How often threads that came meanwhile are moved, before the request fails.
+/// How many times newly arrived threads are moved before the request fails.
 const ROUNDS: usize = 100;
 
 /// What an evacuation has done.
@@ -30,8 +30,8 @@ impl<E: RunningEngine> Manager<E> {
         self.remove(&doomed, self.tree.default)
     }
 
-    /// Moves the threads below these schedulers, of which parents come first, to another one, or, where that does not
-    /// take them with presets, to the default scheduler, and destroys the schedulers.
+    /// Moves the threads below these schedulers (parents first) to `to`, or to the default scheduler if `to` does not
+    /// accept them with default parameters; then destroys the schedulers.
     pub(crate) fn remove(&mut self, doomed: &[usize], to: usize) -> Result<Evacuated, Error> {
         self.close_places(doomed)?;
         let mut done = Evacuated::default();
@@ -44,7 +44,7 @@ impl<E: RunningEngine> Manager<E> {
                 done.threads += self.move_out(*at, to)?;
                 self.end_leases()?;
                 match self.take_down(*at) {
-                    // Threads may come at any time, until it is gone.
+                    // Threads may come at any time until the scheduler is destroyed.
                     Err(Error::InUse(_)) if rounds.next().is_some() => {}
                     destroyed => break destroyed?,
                 }
@@ -54,8 +54,7 @@ impl<E: RunningEngine> Manager<E> {
         Ok(done)
     }
 
-    /// Closes the places of the file below these schedulers: no thread takes them any more, and nothing is promised to
-    /// them.
+    /// Closes the places of the file below these schedulers: no thread takes them any more, and their promises end.
     fn close_places(&mut self, schedulers: &[usize]) -> Result<(), Error> {
         let mut tree = self.tree.clone();
         tree.slots.retain(|_, slot| !schedulers.contains(&slot.scheduler));
@@ -72,14 +71,14 @@ impl<E: RunningEngine> Manager<E> {
         Ok(())
     }
 
-    /// Moves all threads of a scheduler to another one, or to the default scheduler; how many there were.
+    /// Moves all threads of a scheduler to another one, or to the default scheduler. Returns their number.
     fn move_out(&mut self, at: usize, to: usize) -> Result<usize, Error> {
         let Some(id) = self.tree.scheduler(at).map(|scheduler| scheduler.id) else { return Ok(0) };
         let mut moved = 0;
         for found in self.engine.threads()?.into_iter().filter(|thread| thread.scheduler == id) {
             let Some(thread) = self.engine.thread(found.key.tid)? else { continue };
             match self.place_with_presets(&thread, to) {
-                // It has ended.
+                // The thread has ended.
                 Err(Error::NotFound(_)) => {}
                 placed => {
                     placed?;
@@ -91,7 +90,7 @@ impl<E: RunningEngine> Manager<E> {
     }
 }
 
-/// The schedulers for which that holds and all that are below them, parents first.
+/// The schedulers for which `is_one` holds and all schedulers below them, parents first.
 pub(crate) fn doomed(tree: &Tree, is_one: impl Fn(usize, &Scheduler) -> bool) -> Result<Vec<usize>, Error> {
     let mut doomed = BTreeSet::new();
     let order = tree.parents_first();

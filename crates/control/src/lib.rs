@@ -1,10 +1,10 @@
 //! HLSCtl: what users ask of a running hierarchy, over a socket.
 //!
-//! The way of a request: `server` takes it from a peer whom the kernel vouches for, `service` finds the method and its
-//! parameters in the message (`varlink`), and the [`Manager`] decides: is it the user's to ask (`tree` knows whose what
-//! is), does the calculus grant it, does the engine ([`RunningEngine`]) make the change ([`HierarchyChange`]).
-//! [`Client`] is the other end. The protocol is documented in `docs/control.md` and in the interface definition beside
-//! this file.
+//! The path of a request: `server` takes it from a peer that the kernel has identified, `service` finds the method
+//! and its parameters in the message (`varlink`), and the [`Manager`] decides: may the user ask for it (`tree` knows
+//! the owners), does the calculus grant it, does the engine ([`RunningEngine`]) make the change
+//! ([`HierarchyChange`]). [`Client`] is the client's end. The protocol is documented in `docs/control.md` and in the
+//! interface definition beside this file.
 //!
 //! ```
 //! # use hls_control::{Manager, RunningEngine, Socket, serve};

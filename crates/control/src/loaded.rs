@@ -1,6 +1,6 @@
 //! The policies that schedulers of a running hierarchy may have: the built-in ones, and those that were loaded.
 //!
-//! A table to be looked up; changes of it are operations (`policies`).
+//! A lookup table; operations (`policies`) change it.
 
 use crate::engine::PolicySource;
 use crate::error::Error;
@@ -12,15 +12,15 @@ use hls_hierarchy::{Policies, Policy};
 pub struct LoadedPolicy {
     /// What it was built from.
     pub source: PolicySource,
-    /// What it says of itself.
+    /// Its own description.
     pub info: PolicyInfo,
 }
 
 impl LoadedPolicy {
-    /// The policies of a build that was made from these, in their order.
+    /// The loaded policies of a build made from `sources`, in the order of `sources`.
     ///
     /// # Errors
-    /// It lacks one.
+    /// The build lacks one of them.
     pub fn all(sources: Vec<PolicySource>, built: &[PolicyInfo]) -> Result<Vec<LoadedPolicy>, Error> {
         let describe = |source: PolicySource| {
             let info = built.iter().find(|info| info.id == source.number && info.name == source.name);
@@ -31,7 +31,7 @@ impl LoadedPolicy {
     }
 }
 
-/// Those that need not be loaded, and these.
+/// The built-in policies and these loaded ones.
 pub(crate) fn known(loaded: &[LoadedPolicy]) -> Result<Policies, Error> {
     let mut policies = Policies::of(hls_core::policies());
     for LoadedPolicy { info, source } in loaded {
@@ -49,7 +49,7 @@ pub(crate) fn policy_of<'p>(policies: &'p Policies, name: &str) -> Result<&'p Po
     })
 }
 
-/// The parameters of a scheduler of a policy where nobody says others.
+/// The default parameters of a scheduler of a policy.
 pub(crate) fn presets(info: &PolicyInfo) -> impl Iterator<Item = (String, u64)> {
     info.scheduler_params.iter().map(|info| (info.name.to_owned(), info.default.unwrap_or(info.min)))
 }

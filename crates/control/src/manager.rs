@@ -72,18 +72,18 @@ impl<E: RunningEngine> Manager<E> {
         })
     }
 
-    /// The engine, for whoever runs it.
+    /// The engine, for the code that runs it.
     pub fn engine(&mut self) -> &mut E {
         &mut self.engine
     }
 
-    /// The engine, for whoever goes on without a manager.
+    /// The engine, for a caller that goes on without a manager.
     pub fn into_engine(self) -> E {
         self.engine
     }
 
-    /// The way by which a thread talks to its scheduler in the terms of that one's policy. Anyone may have it: it is
-    /// about the thread alone that uses it.
+    /// A descriptor through which a thread sends messages to its scheduler; the scheduler's policy defines their
+    /// meaning. Every user may have it: a thread's messages are about that thread alone.
     ///
     /// # Errors
     /// The engine has none.
@@ -91,7 +91,7 @@ impl<E: RunningEngine> Manager<E> {
         Ok(self.engine.messenger()?)
     }
 
-    /// Takes note of policies that were disabled: what was promised below their schedulers is promised no more.
+    /// Takes note of policies that were disabled: the promises below their schedulers end.
     pub fn note_disabled_policies(&mut self) {
         for PolicyDisabled { scheduler, violation, fallback } in self.engine.take_disabled_policies() {
             if let Some(at) = self.tree.of_core(scheduler) {
@@ -100,7 +100,7 @@ impl<E: RunningEngine> Manager<E> {
         }
     }
 
-    /// Notes that a scheduler has a fallback policy, which promises nothing, in the place of its own.
+    /// Notes that a fallback policy, which promises nothing, has replaced a scheduler's own.
     pub(crate) fn fall_back(&mut self, at: usize, fallback: &str, violation: String) {
         let Ok(Policy { info, .. }) = policy_of(&self.policies, fallback) else { return };
         let mut tree = self.tree.clone();
@@ -116,8 +116,8 @@ impl<E: RunningEngine> Manager<E> {
         self.commit(tree);
     }
 
-    /// Takes into account what happened without a request: policies that were disabled, and threads that have ended,
-    /// whose guarantees end, and with them the schedulers that were theirs.
+    /// Takes into account what happened without a request: policies that were disabled, and threads that have ended.
+    /// Their guarantees and suspensions end, and promoted schedulers without threads are destroyed.
     ///
     /// # Errors
     /// The run has ended: what happened to its threads is not known.
@@ -128,7 +128,8 @@ impl<E: RunningEngine> Manager<E> {
         self.end_suspensions()
     }
 
-    /// Does the same for whoever has no request, where it can matter to others than those who ask.
+    /// [`Manager::sweep`] for the periodic tick. If no scheduler is promoted and no thread suspended, only notes
+    /// disabled policies.
     ///
     /// # Errors
     /// As of [`Manager::sweep`].
@@ -149,7 +150,7 @@ impl<E: RunningEngine> Manager<E> {
         for tid in gone {
             self.tree.leases.remove(&tid);
             if let Some(lease) = tree.leases.remove(&tid) {
-                // The edge of a thread always can end.
+                // The edge of a thread can always end.
                 let _ = tree.admission.end(lease.edge.0);
             }
         }
@@ -157,7 +158,7 @@ impl<E: RunningEngine> Manager<E> {
         Ok(())
     }
 
-    /// The TIDs of those of these threads that have ended.
+    /// The TIDs of the threads among `keys` that have ended.
     pub(crate) fn gone(&mut self, keys: &[ThreadKey]) -> Result<Vec<u32>, Error> {
         if keys.is_empty() {
             return Ok(Vec::new());
@@ -166,7 +167,7 @@ impl<E: RunningEngine> Manager<E> {
         Ok(keys.iter().zip(live).filter(|(_, lives)| !lives).map(|(key, _)| key.tid).collect())
     }
 
-    /// Makes a copy of the tree the hierarchy, and has the engine watch the promises that have changed.
+    /// Makes `tree`, a changed copy, the hierarchy, and has the engine watch the promises that have changed.
     pub(crate) fn commit(&mut self, tree: Tree) {
         let old = std::mem::replace(&mut self.tree, tree);
         let before = old.promisees();
@@ -210,8 +211,8 @@ impl<E: RunningEngine> Manager<E> {
         self.tree.of_core(thread.scheduler).ok_or_else(|| nowhere(thread))
     }
 
-    /// Whether requests reach a scheduler: not those that were added for the threads of `hls`. What these have is no
-    /// part of what the file promises, and comes before it.
+    /// Whether requests may change a scheduler: they may not change schedulers that were added for the threads of
+    /// `hls`. The CPU time of these is not part of what the file promises, and is taken first.
     fn is_open(&self, scheduler: usize) -> Result<(), Error> {
         if !self.tree.added.contains(&scheduler) {
             return Ok(());

@@ -1,8 +1,8 @@
 //! The operations of users on schedulers and threads of a running hierarchy (HLSCtl; HLS thesis, section 10.2).
 //!
-//! Each goes one way: is it allowed and well formed, does the calculus grant it on a copy of what is known, does the
-//! engine make the change; then the copy is the hierarchy. Whichever of them refuses, nothing has changed. Relies on
-//! the engine to make a change as a whole or not at all.
+//! Every operation has the same steps: check that it is allowed and well formed, ask the calculus on a copy of the
+//! tree, and have the engine make the change; then the copy becomes the hierarchy. If a step refuses, nothing has
+//! changed. Relies on the engine to make a change as a whole or not at all.
 
 use crate::building::{build, tear_down};
 use crate::engine::{HierarchyChange, RunningEngine, Thread};
@@ -19,25 +19,25 @@ use hls_hierarchy::model::params_of_the_unplaced;
 use hls_hierarchy::params::set_by;
 use hls_hierarchy::{Policy, default_width};
 
-/// A name is no longer, in bytes.
+/// The longest name, in bytes.
 const MAX_NAME: usize = 64;
-/// A user other than root has no more schedulers created at a time.
+/// The most schedulers that exist at a time of those that a user other than root has created.
 const MAX_SCHEDULERS_OF_A_USER: usize = 64;
 
 /// What a request was granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Granted {
-    /// The scheduler that gives it.
+    /// The scheduler that grants it.
     pub scheduler: String,
     /// What is promised; `NULL` where nothing is.
     pub guarantee: Guarantee,
 }
 
 impl<E: RunningEngine> Manager<E> {
-    /// Creates a scheduler below another. The parameters are those of both policies, `guarantee`, and `width`.
+    /// Creates a scheduler below another. `texts` has the parameters of both policies, `guarantee`, and `width`.
     ///
     /// # Errors
-    /// Why not; nothing has changed.
+    /// The error has the reason; nothing has changed.
     pub fn create(
         &mut self,
         who: Peer,
@@ -106,7 +106,7 @@ impl<E: RunningEngine> Manager<E> {
     /// Destroys a scheduler that has no children.
     ///
     /// # Errors
-    /// Why not; nothing has changed.
+    /// The error has the reason; nothing has changed.
     pub fn destroy(&mut self, who: Peer, name: &str) -> Result<(), Error> {
         self.sweep()?;
         let (number, scheduler) = self.tree.find(name)?;
@@ -139,10 +139,10 @@ impl<E: RunningEngine> Manager<E> {
         Ok(())
     }
 
-    /// Moves a thread below a scheduler, with what that one's policy asks of a VP, and `guarantee`.
+    /// Moves a thread below a scheduler. `texts` has the VP parameters of the scheduler's policy, and `guarantee`.
     ///
     /// # Errors
-    /// Why not; nothing has changed.
+    /// The error has the reason; nothing has changed.
     pub fn move_thread(&mut self, who: Peer, tid: u32, to: &str, texts: &Texts) -> Result<Granted, Error> {
         self.sweep()?;
         let thread = self.thread(who, tid)?;
@@ -155,11 +155,11 @@ impl<E: RunningEngine> Manager<E> {
         self.place(&thread, Slot { scheduler, params, need })
     }
 
-    /// Moves a thread below a scheduler that gives it this guarantee: `below`, or the first of those that reserve CPU
-    /// time, in the order of the hierarchy, that can.
+    /// Moves a thread below a scheduler that gives it this guarantee: `below`, or else, in the order of the
+    /// hierarchy, the first scheduler that reserves CPU time and can grant it.
     ///
     /// # Errors
-    /// Why not; nothing has changed.
+    /// The error has the reason; nothing has changed.
     pub fn reserve(
         &mut self,
         who: Peer,
@@ -181,7 +181,7 @@ impl<E: RunningEngine> Manager<E> {
             let placed = params
                 .and_then(|params| self.place(&thread, Slot { scheduler, params, need: Some(need.clone()) }));
             match placed {
-                // Another one may have room. Anything else is wrong with the request or with the thread.
+                // Another scheduler may have room. Any other error is about the request or the thread.
                 Err(error @ (Error::Refused(_) | Error::InUse(_))) => last = last.or(Some(error)),
                 done => return done,
             }
@@ -200,7 +200,7 @@ impl<E: RunningEngine> Manager<E> {
     /// Moves a thread back to the default scheduler.
     ///
     /// # Errors
-    /// Why not; nothing has changed.
+    /// The error has the reason; nothing has changed.
     pub fn release(&mut self, who: Peer, tid: u32) -> Result<(), Error> {
         self.sweep()?;
         let thread = self.thread(who, tid)?;
@@ -215,10 +215,10 @@ impl<E: RunningEngine> Manager<E> {
         self.place(thread, Slot { scheduler, params, need: None })
     }
 
-    /// Has the scheduler above a thread get a message that one parameter of its VP is to be another.
+    /// Sends the scheduler above a thread a message that sets one parameter of the thread's VP.
     ///
     /// # Errors
-    /// Why not; nothing has changed.
+    /// The error has the reason; nothing has changed.
     pub fn message(&mut self, who: Peer, tid: u32, name: &str, text: &str) -> Result<Granted, Error> {
         self.sweep()?;
         let thread = self.thread(who, tid)?;
@@ -251,8 +251,8 @@ impl<E: RunningEngine> Manager<E> {
         self.place(&thread, slot)
     }
 
-    /// Puts a thread into a place. What the thread was granted by an earlier request ends; what the file promises to
-    /// its place does not, as another thread may take that place.
+    /// Puts a thread into a place. A guarantee that an earlier request gave the thread ends. The file's promise to
+    /// the thread's old place stays, as another thread may take that place.
     pub(crate) fn place(&mut self, thread: &Thread, slot: Slot) -> Result<Granted, Error> {
         let tid = thread.key.tid;
         let mut tree = self.tree.clone();
@@ -260,7 +260,7 @@ impl<E: RunningEngine> Manager<E> {
             tree.admission.end(old.edge.0).map_err(refused)?;
         }
         let mut guarantee = Guarantee::Null;
-        // The default scheduler promises nothing, whoever is there.
+        // The default scheduler promises nothing to any thread.
         if slot.scheduler != tree.default || slot.need.is_some() {
             let edge = tree.thread_edge(thread, &slot);
             let edge = self.admit(&mut tree, edge, &slot.params)?;
@@ -272,13 +272,13 @@ impl<E: RunningEngine> Manager<E> {
         let moved = HierarchyChange::MoveThread { thread: thread.key, to: to.id, params };
         self.engine.change(moved).map_err(|error| not_taken(error, (&to.name, to.policy), &params.0))?;
         let scheduler = to.name.clone();
-        // The move has ended the promise to the thread, even where it is promised the same again.
+        // The move has ended the old promise to the thread, even if the new promise is the same.
         self.tree.leases.remove(&tid);
         self.commit(tree);
         Ok(Granted { scheduler, guarantee })
     }
 
-    /// Asks the calculus for an edge more, whose parameters have these values; refuses a budget that the machine cannot
+    /// Asks the calculus for one more edge, with these parameter values; refuses a budget that the machine cannot
     /// enforce.
     fn admit(&self, tree: &mut Tree, edge: Edge, values: &[u64]) -> Result<GraphEdge, Error> {
         let above = edge.parent.and_then(|parent| tree.scheduler(parent));
@@ -297,7 +297,7 @@ impl<E: RunningEngine> Manager<E> {
         })
     }
 
-    /// The schedulers that reserve CPU time by such a guarantee alone, and that the user may give threads to.
+    /// The schedulers that can reserve CPU time from such a guarantee alone and to which the user may move threads.
     fn reserving(&self, who: Peer, need: &Guarantee) -> Vec<usize> {
         let states = |scheduler: &Scheduler| {
             scheduler.policy.vp_params.iter().any(|info| set_by(need, info.name).is_some())
@@ -309,7 +309,7 @@ impl<E: RunningEngine> Manager<E> {
         all.map(|(at, _)| at).collect()
     }
 
-    /// Whether the user may have one scheduler more, of this name.
+    /// Whether the user may create one more scheduler, with this name.
     fn may_create(&self, who: Peer, name: &str) -> Result<(), Error> {
         if name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control) {
             let expected = format!("expected 1 to {MAX_NAME} bytes without control characters");

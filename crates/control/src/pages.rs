@@ -1,11 +1,11 @@
-//! The pages of a scheduler whose policy is a process (`include/hls_pages.h`), on their way to that process.
+//! The pages of a user-level scheduler (`include/hls_pages.h`), on their way to its process.
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The environment variable by which a process finds the scheduler whose agent it is:
-/// `NAME:KERNEL_PAGE:USER_PAGE`. The descriptors stand behind the last two colons.
+/// The environment variable that gives an agent's process its scheduler: `NAME:KERNEL_PAGE:USER_PAGE`. The
+/// descriptors follow the last two colons.
 pub const SCHEDULER_VARIABLE: &str = "HLS_SCHEDULER";
 
 /// The environment variable that says how many CPUs that scheduler may have at once.
@@ -14,18 +14,18 @@ pub const WIDTH_VARIABLE: &str = "HLS_WIDTH";
 /// The descriptors of the two pages, to be mapped.
 #[derive(Debug)]
 pub struct Pages {
-    /// What the engine writes, and nobody else can.
+    /// The page that only the engine can write.
     pub kernel: OwnedFd,
-    /// What the process writes.
+    /// The page that the process writes.
     pub user: OwnedFd,
 }
 
 impl Pages {
-    /// Lets the programs that this process starts, or becomes, inherit the descriptors, as long as it has them itself;
-    /// what the environment then says to the agent of the scheduler of this name.
+    /// Lets the programs that this process starts, or becomes, inherit the descriptors, as long as the process has
+    /// them itself. Returns the environment variables for the agent of the scheduler of this name.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The errors of the system.
     pub fn inherited(&self, scheduler: &str, width: u16) -> io::Result<[(&'static str, String); 2]> {
         use std::os::fd::AsRawFd;
         let Pages { kernel, user } = self;

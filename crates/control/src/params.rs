@@ -1,6 +1,7 @@
 //! Parameters of schedulers and VPs from the texts of a request, in the notation of hierarchy files.
 //!
-//! Relies on what the policies state; knows no policy by name. Ignores nothing: a text that nobody read is an error.
+//! Relies on the policies' parameter lists; knows no policy by name. Ignores nothing: a text that was not read is an
+//! error.
 
 use crate::error::Error;
 use hls_calculus::{Guarantee, time_exact};
@@ -35,7 +36,7 @@ impl<'t> Reader<'t> {
         self.texts.get(GUARANTEE).map(|text| guarantee(text)).transpose()
     }
 
-    /// How many VPs a scheduler is to have below one that holds so many, if that is said.
+    /// The requested number of VPs of a scheduler below one that holds `held`, if the request states it.
     pub(crate) fn width(&mut self, held: u16) -> Result<Option<u16>, Error> {
         self.known.insert(WIDTH);
         let Some(text) = self.texts.get(WIDTH) else { return Ok(None) };
@@ -73,7 +74,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Refuses what nobody read.
+    /// Refuses texts that were not read.
     pub(crate) fn finish(self) -> Result<(), Error> {
         match self.texts.keys().find(|name| !self.known.contains(name.as_str())) {
             None => Ok(()),

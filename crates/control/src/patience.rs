@@ -1,18 +1,18 @@
 //! How long a client waits for the other end of its connection.
 //!
-//! A request takes its time where many ask, or where the kernel verifies an engine first; so a client is patient. But
-//! it looks now and then whether the server's process has been stopped, as by SIGSTOP, since then no answer comes.
-//! Relies on the kernel for the number of that process. Never gives up on a server for being slow, before time is out.
+//! A request takes long if many clients ask, or if the kernel verifies an engine first; so a client is patient. But
+//! it checks now and then whether the server's process is stopped, as by SIGSTOP, because then no answer comes.
+//! Relies on the kernel for the PID of that process. Does not give up on a slow server before the time is out.
 
 use rustix::net::sockopt::socket_peercred;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How long an answer is waited for. A user has a fiftieth of a CPU for its requests: after one that took a second, the
-/// next one waits for most of a minute. And the kernel may have to verify an engine first.
+/// How long a client waits for an answer. A user has a fiftieth of a CPU for requests: after a request that took a
+/// second, the next waits for most of a minute. The kernel may also have to verify an engine first.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
-/// How long nothing may come from the server before the client looks after it.
+/// How long nothing may come from the server before the client checks whether it is stopped.
 const LOOK_AFTER: Duration = Duration::from_secs(3);
 
 /// A wait for an answer.
@@ -23,7 +23,7 @@ pub(crate) struct Wait<'s> {
 }
 
 impl Wait<'_> {
-    /// Begins to wait on a connection, for so long at most.
+    /// Begins to wait on a connection, for at most `patience`.
     pub(crate) fn begin(stream: &UnixStream, patience: Duration) -> io::Result<Wait<'_>> {
         let interval = Some(patience.min(LOOK_AFTER));
         stream.set_read_timeout(interval)?;
@@ -31,13 +31,13 @@ impl Wait<'_> {
         Ok(Wait { stream, patience, begun: Instant::now() })
     }
 
-    /// What is to be done after an error of the connection: nothing, where it says only that some time has passed.
-    /// Where the wait is over, the connection is, too: what comes late is no answer to the next request.
+    /// Handles an error of the connection: nothing is to be done if it says only that some time has passed. When the
+    /// wait is over it closes the connection, so that a late answer is not taken for the answer to the next request.
     pub(crate) fn after(&self, error: io::Error) -> io::Result<()> {
         match error.kind() {
             io::ErrorKind::Interrupted => Ok(()),
             io::ErrorKind::WouldBlock => self.look().inspect_err(|_| {
-                // It is closed in the end in any case.
+                // If this fails, the connection is closed later in any case.
                 let _ = self.stream.shutdown(std::net::Shutdown::Both);
             }),
             _ => Err(error),
@@ -72,10 +72,10 @@ impl Wait<'_> {
     }
 }
 
-/// Whether a process is stopped, as far as that can be known.
+/// Whether a process is known to be stopped.
 fn is_stopped(pid: i32) -> bool {
     let status = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // Behind the name, which may have any characters.
+    // The state follows the name, which may have any characters.
     let end = status.iter().rposition(|byte| *byte == b')').unwrap_or(0);
     status[end..].starts_with(b") T")
 }

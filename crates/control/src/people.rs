@@ -1,5 +1,5 @@
-//! Which user numbers are one person's. A user with subordinate numbers (`/etc/subuid`) can run processes with each of
-//! these numbers, in a user namespace. Without this list, each number would count as a user of its own.
+//! Which user numbers belong to one person. A user with subordinate numbers (`/etc/subuid`) can run processes with
+//! each of these numbers, in a user namespace. Without this list, each number would count as a user of its own.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,7 +16,7 @@ pub struct People {
 }
 
 impl People {
-    /// As the files say now; nobody has any where they cannot be read.
+    /// Reads the files; if they cannot be read, no user has subordinate numbers.
     pub fn read() -> People {
         let text = |path: &str| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
         let subordinate = subordinate(&text("/etc/subuid"), &text("/etc/passwd"));

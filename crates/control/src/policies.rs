@@ -1,4 +1,4 @@
-//! Policies that come and go while the hierarchy runs (Vassal, sections 3 and 4): loaded, replaced, unloaded.
+//! Loading, replacing and unloading policies while the hierarchy runs (Vassal, sections 3 and 4).
 //!
 //! An engine has one set of loaded policies. A change makes a new set, and with it the next engine, which is prepared
 //! while the current engine goes on and then takes over. Relies on the current engine going on when the next one fails.
@@ -17,25 +17,25 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long a change of policies took. All but the last part holds nobody up.
+/// How long a change of policies took. Only the last part delays other requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadTimes {
     /// The time to compile the next engine, in nanoseconds.
     pub build_ns: u64,
     /// The time that the kernel took to verify and load it.
     pub verify_ns: u64,
-    /// The time until it had taken over.
+    /// The time that the engine took to take over.
     pub publish_ns: u64,
 }
 
-/// What became of a request to load a policy.
+/// The result of a request to load a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadReport {
-    /// The name under which files and requests know it.
+    /// Its name in files and requests.
     pub policy: String,
     /// Schedulers of the policy that was replaced; they go on with their state.
     pub kept: Vec<String>,
-    /// Schedulers that have the policy now as if they were new: it had been disabled in them, or does not understand
+    /// Schedulers that have the policy now and start afresh: it had been disabled in them, or does not understand
     /// their state.
     pub given: Vec<String>,
     /// Schedulers that should have it and cannot, each with the reason.
@@ -44,7 +44,7 @@ pub struct LoadReport {
     pub times: LoadTimes,
 }
 
-/// What became of a request to unload a policy.
+/// The result of a request to unload a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnloadReport {
     /// How many threads were moved to the default scheduler first.
@@ -55,7 +55,7 @@ pub struct UnloadReport {
     pub times: LoadTimes,
 }
 
-/// A policy, and who uses it.
+/// A policy, and the schedulers that use it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyStatus {
     /// Its name.
@@ -68,7 +68,7 @@ pub struct PolicyStatus {
     pub schedulers: Vec<String>,
 }
 
-/// A change of policies that has begun. To prepare the next engine takes seconds, in which the manager is not needed.
+/// A change of policies that has begun. Preparing the next engine takes seconds and does not need the manager.
 pub(crate) struct Change<T, W> {
     what: W,
     sources: Vec<PolicySource>,
@@ -123,8 +123,8 @@ impl<E: RunningEngine> Manager<E> {
         built_in.chain(loaded).collect()
     }
 
-    /// The lock to be held while a change of policies is prepared: there is one at a time, for which other requests do
-    /// not wait.
+    /// The lock to hold while a change of policies is prepared. Only one change is prepared at a time; other requests
+    /// do not wait for it.
     ///
     /// # Errors
     /// Users other than root change no policies.
@@ -137,12 +137,12 @@ impl<E: RunningEngine> Manager<E> {
         }
     }
 
-    /// Loads a policy, under the name that its source has. With `replace` it takes the place of the one of that name:
-    /// its schedulers go on with what they know, if the new one understands that, else with their parameters as if
-    /// they were new; and so do those in which it was disabled.
+    /// Loads a policy, under the name in its source. With `replace` it replaces the loaded policy of that name: the
+    /// schedulers of that policy keep their state if the new build understands it. Otherwise they start afresh with
+    /// their parameters; so do schedulers in which the policy was disabled.
     ///
     /// # Errors
-    /// Why not; nothing has changed.
+    /// The error has the reason; nothing has changed.
     pub fn load(&mut self, who: Peer, source: PolicySource, replace: bool) -> Result<LoadReport, Error> {
         self.turn(who)?;
         let change = self.begin_load(source, replace)?;
@@ -204,8 +204,8 @@ impl<E: RunningEngine> Manager<E> {
         Ok(report)
     }
 
-    /// Puts the fallback into the place of a policy that is to be replaced by another build, which does not understand
-    /// what these schedulers know; then it can be given back to them. Refuses where that could not be.
+    /// Gives these schedulers the fallback policy before another build, which does not understand their state,
+    /// replaces their policy; afterwards they get the new build. Refuses if they could not have it.
     fn begin_anew(&mut self, schedulers: &[usize], policies: &Policies, name: &str) -> Result<(), Error> {
         let mut tree = self.tree.clone();
         for at in schedulers {
@@ -242,7 +242,7 @@ impl<E: RunningEngine> Manager<E> {
         Ok(())
     }
 
-    /// Gives a scheduler another policy in its place, with these parameters.
+    /// Replaces the policy of a scheduler, with these parameters.
     fn give(&mut self, at: usize, policy: &str, params: &[(String, u64)]) -> Result<(), Error> {
         let (mut tree, id, own) = with_policy(&self.tree, &self.policies, at, policy, params)?;
         let Some(scheduler) = tree.schedulers[at].as_mut() else { return Ok(()) };
@@ -253,11 +253,11 @@ impl<E: RunningEngine> Manager<E> {
         Ok(())
     }
 
-    /// Unloads a policy that no scheduler has. With `evacuate` its schedulers, and all that are below them, are emptied
-    /// and destroyed first.
+    /// Unloads a policy that no scheduler has. With `evacuate`, its schedulers and all schedulers below them are
+    /// first emptied and destroyed.
     ///
     /// # Errors
-    /// Why not; nothing has changed, but for what was evacuated already.
+    /// The error has the reason; nothing has changed except for schedulers that were evacuated already.
     pub fn unload(&mut self, who: Peer, name: &str, evacuate: bool) -> Result<UnloadReport, Error> {
         self.turn(who)?;
         let change = self.begin_unload(name, evacuate)?;
@@ -308,7 +308,7 @@ impl<E: RunningEngine> Manager<E> {
         )))
     }
 
-    /// Has an engine prepared that has the built-in policy of this number, too.
+    /// Begins to prepare an engine that also has the built-in policy of this number.
     pub(crate) fn begin_bring_in(&mut self, policy: u8) -> Result<Change<E::NextEngine, BringIn>, Error> {
         self.begin(self.sources(), Some(policy), BringIn)
     }
@@ -363,7 +363,7 @@ impl<E: RunningEngine> Manager<E> {
         })
     }
 
-    /// What the engine that runs was made of.
+    /// The loaded policies of the current engine.
     fn sources(&self) -> Vec<PolicySource> {
         self.loaded.iter().map(|loaded| loaded.source.clone()).collect()
     }
@@ -376,8 +376,8 @@ impl<E: RunningEngine> Manager<E> {
     }
 }
 
-/// The hierarchy in which a scheduler has another policy, if its parameters fit and all needs hold; which scheduler of
-/// the core it is, and its parameters there.
+/// The tree with another policy in a scheduler, if the parameters fit and all needs hold; also the scheduler's number
+/// in the core and its parameters there.
 fn with_policy(
     tree: &Tree,
     policies: &Policies,
@@ -411,8 +411,8 @@ fn names(tree: &Tree, schedulers: &[usize]) -> Vec<String> {
     schedulers.iter().filter_map(|at| Some(tree.scheduler(*at)?.name.clone())).collect()
 }
 
-/// The parameters of a scheduler in the order of a policy that is to take them over: all that it has, and no others
-/// but those that need not be stated.
+/// The parameters of a scheduler in the order of a policy that is to take them over. The policy must know all of
+/// them; any other parameter of the policy must have a default.
 fn carried_over(info: &PolicyInfo, params: &[(String, u64)]) -> Result<Vec<u64>, Error> {
     let is_known = |name: &str| info.scheduler_params.iter().any(|known| known.name == name);
     if let Some((name, _)) = params.iter().find(|(name, _)| !is_known(name)) {
@@ -433,7 +433,7 @@ fn carried_over(info: &PolicyInfo, params: &[(String, u64)]) -> Result<Vec<u64>,
     info.scheduler_params.iter().map(value).collect()
 }
 
-/// Whether another build of a policy can have the children of this one's schedulers.
+/// Whether the new build of a policy can have the children of the old build's schedulers.
 fn may_have(old: &PolicyInfo, new: &PolicyInfo) -> Result<(), Error> {
     let differs = [
         (old.vp_params != new.vp_params, "the parameters of a VP"),
@@ -450,7 +450,7 @@ fn may_have(old: &PolicyInfo, new: &PolicyInfo) -> Result<(), Error> {
     }
 }
 
-/// Whether its schedulers can go on with what they know.
+/// Whether its schedulers can keep their state.
 fn may_go_on(old: &PolicyInfo, new: &PolicyInfo) -> bool {
     old.state_version == new.state_version
         && old.scheduler_params == new.scheduler_params

@@ -1,8 +1,8 @@
 //! The clients: which users may connect, how much they may send, and for how long. Each client has a thread
 //! (`attendants.rs`), so that none waits for another.
 //!
-//! Relies on the kernel for the peers' credentials. A request is carried out when all of it is here, whole, whatever
-//! becomes of its sender; a client that stalls or sends too much loses its connection and nothing else.
+//! Relies on the kernel for the peers' credentials. A request is carried out once all of it has arrived, even if its
+//! sender is gone by then; a client that stalls or sends too much loses its connection and nothing else.
 
 use crate::allowance::{Allowance, pause_after, thread_time};
 use crate::attendants::{Attendants, Next};
@@ -30,23 +30,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// So many users' connections are open at once, and one more closes one of these; root's are not counted.
+/// The most connections of users that are open at once; one more closes one of them. Root's are not counted.
 const MAX_CLIENTS: usize = 64;
-/// And so many of one user, who may have several numbers.
+/// The most open connections of one user, who may have several numbers.
 const MAX_CLIENTS_OF_A_USER: usize = 8;
-/// A request that has begun is here within this time, and a reply is taken.
+/// The time within which a request that has begun must arrive whole, and a client must read a reply.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
-/// A connection on which nothing comes is closed.
+/// A connection on which nothing comes for this time is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// While root is answered the door is shut for users, for so long each time.
+/// While root is answered, no user is let in for this time; then the server looks again.
 const SHUT_FOR: Duration = Duration::from_millis(10);
-/// Schedulers that go with their last thread are looked for that often.
+/// How often the server looks for promoted schedulers without threads.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Serves clients until `stop`, or until the listener fails. When it returns, no request is under way any more.
 ///
 /// # Errors
-/// Those of the listener; a request that panicked, after which nobody knows what the hierarchy is.
+/// The listener's errors; a request that panicked, after which the state of the hierarchy is unknown.
 pub fn serve<E: RunningEngine + Send>(
     socket: &Socket,
     manager: &Mutex<Manager<E>>,
@@ -62,7 +62,7 @@ pub fn serve<E: RunningEngine + Send>(
         staff.hire(true);
         staff.hire(false);
         let let_in = |person: u32, stream: UnixStream| {
-            // One that has gone meanwhile is not let in.
+            // A client that has gone meanwhile is not let in.
             let Ok(client) = clients.admit(person, stream) else { return };
             let is_root = client.peer.is_root();
             attendants.add(client, is_root);
@@ -85,10 +85,10 @@ pub fn serve<E: RunningEngine + Send>(
                 Ok(Some(stream)) => door.receive(stream, &clients),
                 Ok(None) if shut_until.is_some() => {}
                 Ok(None) => {
-                    // A manager that is busy with a request does the same by itself.
+                    // If a request has the manager, that request does the same.
                     manager.try_lock().iter_mut().for_each(|manager| match sweep_at <= Instant::now() {
                         true => {
-                            // That the run has ended is said to whoever asks next.
+                            // If the run has ended, the next request is told so.
                             let _ = manager.tidy();
                             sweep_at = Instant::now() + SWEEP_INTERVAL;
                         }
@@ -108,7 +108,7 @@ pub fn serve<E: RunningEngine + Send>(
     })
 }
 
-/// What a thread that attends to clients needs, and to make another one.
+/// What a thread that attends to clients needs, also to make another such thread.
 struct Staff<'scope, 'env, 'c, E> {
     scope: &'scope thread::Scope<'scope, 'env>,
     attendants: &'env Attendants<Client<'c>>,
@@ -125,8 +125,8 @@ impl<E> Clone for Staff<'_, '_, '_, E> {
 impl<E> Copy for Staff<'_, '_, '_, E> {}
 
 impl<E: RunningEngine + Send> Staff<'_, '_, '_, E> {
-    /// Makes a thread that attends to root alone, or to anybody. Where none can be had, clients wait for those that
-    /// there are.
+    /// Makes a thread that attends to root alone, or to anybody. If no thread can be made, clients wait for the
+    /// existing ones.
     fn hire(self, of_root_alone: bool) {
         let thread = thread::Builder::new().name("hls-client".into());
         let _ = thread.spawn_scoped(self.scope, move || {
@@ -147,14 +147,14 @@ fn is_root(stream: &UnixStream) -> bool {
     matches!(socket_peercred(stream), Ok(peer) if peer.uid.is_root())
 }
 
-/// Users' connections before they are let in. To accept a connection is cheap, to let it in is not: so accepted ones
-/// wait, and are let in by turns of their users. Accepting has a hundredth of a CPU, and letting in another one.
+/// Users' connections before they are let in. Accepting a connection is cheap, letting it in is not: so accepted
+/// connections wait, and the users take turns. Accepting has about 1% of a CPU, and so has letting in.
 struct Door {
     people: People,
     waiting: Turns<UnixStream>,
-    /// When the next user may come.
+    /// When the next connection of a user may be accepted.
     users_from: Instant,
-    /// When the next one may be let in.
+    /// When the next connection may be let in.
     let_in_from: Instant,
 }
 
@@ -172,7 +172,8 @@ impl Door {
         }
     }
 
-    /// A user has come: waits to be let in, unless the user has gone again, or has too many connections.
+    /// A user's connection was accepted: it waits to be let in, unless the user has gone again or has too many
+    /// connections.
     fn receive(&mut self, stream: UnixStream, clients: &Clients) {
         let begun = thread_time();
         if let Ok(peer) = socket_peercred(&stream)
@@ -182,7 +183,7 @@ impl Door {
             if clients.count_of(person) + self.waiting.count_of(person) < MAX_CLIENTS_OF_A_USER {
                 self.waiting.add(person, stream);
             } else {
-                // One that does not take the answer has none.
+                // A client that does not take the answer gets none.
                 let _ = refuse(&stream);
             }
         }
@@ -205,7 +206,7 @@ impl Door {
     }
 }
 
-/// Whether nothing will come from there any more.
+/// Whether nothing more will come from the client.
 fn has_gone(stream: &UnixStream) -> bool {
     let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
     match recv(stream, &mut [0; 1], flags) {
@@ -214,7 +215,7 @@ fn has_gone(stream: &UnixStream) -> bool {
     }
 }
 
-/// Tells a client that there are too many.
+/// Tells a client that its user has too many connections.
 fn refuse(stream: &UnixStream) -> io::Result<()> {
     stream.set_nonblocking(true)?;
     let reason = format!("found {MAX_CLIENTS_OF_A_USER} connections of the user, expected fewer");
@@ -224,7 +225,7 @@ fn refuse(stream: &UnixStream) -> io::Result<()> {
 /// The connections that are open.
 #[derive(Default)]
 struct Clients {
-    /// By number. One that was closed to make room is not there any more, though its thread may be.
+    /// By number. A connection that was closed to make room is no longer here, though its thread may still run.
     open: Mutex<HashMap<u64, Open>>,
     numbers: AtomicU64,
 }
@@ -255,7 +256,7 @@ impl Clients {
         self.list().values().filter(|open| open.person == person).count()
     }
 
-    /// Lets a client in. Where there are too many, another one goes.
+    /// Lets a client in. If there are too many, closes another connection.
     fn admit(&self, person: u32, stream: UnixStream) -> io::Result<Client<'_>> {
         stream.set_nonblocking(false)?;
         let peer = Peer { uid: socket_peercred(&stream)?.uid.as_raw() };
@@ -294,8 +295,8 @@ impl Drop for Client<'_> {
     }
 }
 
-/// The connection that goes when one more comes, if there are as many as may be: of the user who has most, the one on
-/// which nothing has come for the longest time.
+/// The connection to close for a new one, if the limit is reached: the longest idle one of the user who has the most
+/// connections.
 fn to_close(open: &HashMap<u64, Open>) -> Option<u64> {
     let of_users = || open.iter().filter(|(_, open)| open.person != Peer::ROOT.uid);
     if of_users().count() < MAX_CLIENTS {
@@ -307,7 +308,7 @@ fn to_close(open: &HashMap<u64, Open>) -> Option<u64> {
     of_users().max_by_key(|(number, open)| (rank(open), Reverse(**number))).map(|(number, _)| *number)
 }
 
-/// Answers a client until it goes, or has to.
+/// Answers a client until it goes, or is closed.
 fn attend<E: RunningEngine>(
     client: &Client,
     manager: &Mutex<Manager<E>>,
@@ -322,7 +323,7 @@ fn attend<E: RunningEngine>(
         };
         client.clients.note_use(client.number);
         let answer = || answer(manager, client.peer, &message);
-        // The turn ends before the answer is sent: a client that does not read it keeps nobody waiting.
+        // The turn ends before the answer is sent: a client that does not read it delays no other client.
         let answer = if client.peer.is_root() {
             let _first = allowance.root();
             answer()
@@ -350,13 +351,13 @@ fn attend<E: RunningEngine>(
 enum Received {
     /// A message without its NUL.
     Message(Vec<u8>),
-    /// It has nothing more to say.
+    /// The client will send nothing more.
     End,
-    /// Something that cannot be waited for.
+    /// A message that is too long or too late.
     Bad(String),
 }
 
-/// Waits for the next message. What came behind it stays in `received`.
+/// Waits for the next message. Bytes after it stay in `received`.
 fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Received> {
     let begun = Instant::now();
     // A request has begun with its first byte; before, the connection is idle.
@@ -426,7 +427,7 @@ fn is_passing(error: &io::Error) -> bool {
 mod tests {
     use super::*;
 
-    /// Many users who have all connections do not keep out one more.
+    /// Many users who have all connections do not keep another user out.
     #[test]
     fn nobody_is_kept_out() {
         let (stream, _other) = UnixStream::pair().unwrap();

@@ -1,5 +1,5 @@
-//! From a message to its answer: which method, with what, for whom. Relies on the manager for all that is decided.
-//! Holds the manager for the operation alone, not while it reads, searches a mend, makes policies ready or writes.
+//! Answers a message: finds its method and parameters, and has the manager do it for the user. Decides nothing
+//! itself. Locks the manager only for the operation, not to read, to search a mend, to prepare policies or to write.
 
 use crate::engine::{PolicySource, RunningEngine};
 use crate::error::Error;
@@ -30,7 +30,7 @@ pub struct Answer {
     pub close: bool,
 }
 
-/// Answers one message, which comes without its NUL, for a peer. Whatever the bytes are, there is an answer.
+/// Answers one message of a peer, given without its NUL. Any bytes get an answer.
 pub fn answer<E: RunningEngine>(manager: &Mutex<Manager<E>>, who: Peer, message: &[u8]) -> Answer {
     let call = match call(message) {
         Ok(call) => call,
@@ -176,7 +176,7 @@ fn control<E: RunningEngine>(
     }
 }
 
-/// The methods for schedulers whose policy is a process.
+/// The methods for user-level schedulers.
 fn user_level<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
@@ -239,8 +239,8 @@ fn user_level<E: RunningEngine>(
     }
 }
 
-/// Does what may need a policy that the engine was made without: then one that has it takes over, and keeps it, and it
-/// is done again. Nothing else was wrong with the request.
+/// Does an operation that may need a built-in policy which the engine was made without. If it does, and nothing else
+/// is wrong with the request, an engine with that policy takes over for good, and the operation is done again.
 fn with_policy<E: RunningEngine, T>(
     manager: &Mutex<Manager<E>>,
     act: impl Fn(&mut Manager<E>) -> Result<T, Error>,
@@ -253,12 +253,11 @@ fn with_policy<E: RunningEngine, T>(
     with(manager, act)
 }
 
-/// The time between the parts of a change of policies. Each part takes CPU time from the threads of the hierarchy, and
-/// apart they do not take it from the same period.
+/// The pause between the parts of a change of policies. Each part takes CPU time from the threads of the hierarchy;
+/// the pause keeps them from taking it out of the same period.
 const REST: Duration = Duration::from_millis(40);
 
-/// A change of policies, of which there is one at a time. While the next engine is prepared, all other requests are
-/// answered.
+/// Makes a change of policies, one at a time. While the next engine is prepared, all other requests are answered.
 fn change<E: RunningEngine, W, R>(
     manager: &Mutex<Manager<E>>,
     turn: &Mutex<()>,
@@ -274,8 +273,8 @@ fn change<E: RunningEngine, W, R>(
     with(manager, |it| finish(it, ready))
 }
 
-/// Has the manager do something. Nobody else has it meanwhile: so it does no more than that, and whatever an answer
-/// takes besides, such as the search for what could be granted, comes when others may have the manager again.
+/// Has the manager do something, under the manager's lock. All other work for the answer, such as the search for what
+/// could be granted, comes after the lock is released.
 fn with<E, T>(
     manager: &Mutex<Manager<E>>,
     act: impl FnOnce(&mut Manager<E>) -> Result<T, Error>,
@@ -283,8 +282,8 @@ fn with<E, T>(
     held(manager, act)?.map_err(fault)
 }
 
-/// The same, with the error as it is. A manager that an operation left by a panic may be between two states: nobody
-/// goes on with it, and [`serve`](crate::serve()) ends.
+/// The same, with the error as it is. After an operation that panicked the manager may be between two states: no
+/// request uses it again, and [`serve`](crate::serve()) ends.
 fn held<E, T>(
     manager: &Mutex<Manager<E>>,
     act: impl FnOnce(&mut Manager<E>) -> Result<T, Error>,

@@ -1,5 +1,5 @@
-//! Where a hierarchy listens: a socket for everybody, and beside it one for root alone, so that no crowd of users keeps
-//! root out.
+//! The listening sockets of a hierarchy: one for everybody, and beside it one for root alone, so that no crowd of
+//! users keeps root out.
 
 use crate::patience::PATIENCE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,24 +15,24 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where the socket is if nobody says otherwise.
+/// The default path of the socket.
 pub const DEFAULT_SOCKET: &str = "/run/hls/control.sock";
 
-/// The most clients that wait to be let in; further ones wait in `connect`.
+/// The backlog: the most clients that wait to be accepted; further ones wait in `connect`.
 const WAITING: i32 = 64;
 
-/// Whoever waits for a client looks that often whether to stop.
+/// How often a wait for clients checks whether to stop.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Two listening sockets, whose files go with them.
+/// Two listening sockets; their files are removed with them.
 pub struct Socket {
     everybody: Listener,
     root: Listener,
 }
 
 impl Socket {
-    /// Makes the socket, to which anyone may connect, the one of root (`.root` behind the path), and the folder that
-    /// they are in. A socket that a dead server left behind is replaced.
+    /// Makes the socket, to which anyone may connect, root's socket (the path followed by `.root`), and their folder.
+    /// A socket that a dead server left behind is replaced.
     ///
     /// # Errors
     /// Another server is alive there, or another file is there, or the system refuses.
@@ -44,8 +44,8 @@ impl Socket {
         Ok(Socket { everybody, root: Listener::bind(&path_for_root(path), 0o600)? })
     }
 
-    /// The next client, if one comes soon, at the latest after `longest`: root's first, and those who come to
-    /// everybody's socket only from `users_from` on.
+    /// The next client, if one comes soon, at the latest after `longest`. Root's clients come first; clients of
+    /// everybody's socket are accepted only from `users_from` on.
     pub(crate) fn next_client(
         &self,
         users_from: Instant,
@@ -67,19 +67,19 @@ impl Socket {
     }
 }
 
-/// Where root's requests are answered, beside the socket of this path.
+/// The path of root's socket, beside the socket of this path.
 pub(crate) fn path_for_root(path: &Path) -> PathBuf {
     let mut path = OsString::from(path);
     path.push(".root");
     path.into()
 }
 
-/// A connection to the hierarchy that listens there: by root's socket for whoever may use it.
+/// Connects to the hierarchy at this path: through root's socket if the caller may use it.
 pub(crate) fn connect(path: &Path) -> io::Result<UnixStream> {
     connect_to(&path_for_root(path)).or_else(|_| connect_to(path))
 }
 
-/// `UnixStream::connect`, but for the time: where as many wait already as may, and nobody lets them in, it gives up.
+/// `UnixStream::connect` with a timeout: gives up if the backlog stays full.
 fn connect_to(path: &Path) -> io::Result<UnixStream> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
@@ -96,7 +96,7 @@ fn connect_to(path: &Path) -> io::Result<UnixStream> {
 fn accept(door: &UnixListener) -> io::Result<Option<UnixStream>> {
     match accept_with(door, SocketFlags::CLOEXEC) {
         Ok(client) => Ok(Some(client.into())),
-        // The client is gone again.
+        // The client has gone again.
         Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => Ok(None),
         // The system or this process has too little for one more; the others go on.
         Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
@@ -130,7 +130,8 @@ impl Listener {
             Err(_) => {}
         }
         let listener = Listener { listener: UnixListener::bind(path)?, path: path.to_owned() };
-        // Clients that have not been let in yet, living and dead, wait behind each other: not for thousands.
+        // Clients, living and dead, queue until they are accepted; a short backlog keeps a client from waiting behind
+        // thousands.
         listen(&listener.listener, WAITING)?;
         fs::set_permissions(path, Permissions::from_mode(mode))?;
         listener.listener.set_nonblocking(true)?;
@@ -140,7 +141,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // Where it is gone already, that is as well.
+        // If the file is gone already, nothing is left to do.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -1,6 +1,6 @@
-//! The state of a hierarchy for people and programs, as it travels: names end in the unit, times are in nanoseconds.
+//! The state of a hierarchy for people and programs, as it is sent: names end in the unit, times are in nanoseconds.
 //!
-//! Relies on the tree for what is promised and on the engine for what became of it. Changes nothing.
+//! Relies on the tree for the promises and on the engine for how they were kept. Changes nothing.
 
 use crate::engine::{EngineError, Named, Observed, Readings, RunningEngine, Thread};
 use crate::error::Error;
@@ -12,17 +12,17 @@ use hls_core::pages::Decided;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
-/// The hierarchy, what was promised and what became of it.
+/// The hierarchy, its promises, and how they were kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// How many CPUs the hierarchy has.
     pub cpus: u16,
     /// Time that was stolen from the hierarchy so far, over all CPUs.
     pub stolen_ns: u64,
-    /// For how long the lock of the hierarchy was held at most; none in the simulator.
+    /// The longest hold of the hierarchy's lock; none in the simulator.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub longest_hold_ns: Option<u64>,
-    /// For how long a CPU waited for that lock at most; none in the simulator.
+    /// The longest wait of a CPU for that lock; none in the simulator.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub longest_wait_ns: Option<u64>,
     /// The schedulers, each after its parents.
@@ -45,22 +45,22 @@ pub struct SchedulerStatus {
     pub owner: Option<u32>,
     /// Whether this is the default scheduler, for threads that neither file nor request placed.
     pub default: bool,
-    /// The policy of it that was disabled, and why; none: it has its own.
+    /// Its policy that was disabled, and why; none: it has its own policy.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub disabled_policy: Option<String>,
-    /// How it came to its choices so far, if its policy is a process.
+    /// How its choices were made so far, if its policy is a process.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub decided: Option<Decisions>,
     /// Its virtual processors.
     pub processors: Vec<ProcessorStatus>,
 }
 
-/// How a scheduler whose policy is a process came to its choices.
+/// How the choices of a user-level scheduler were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decisions {
-    /// Decisions of the process that were followed: they knew the last event.
+    /// Decisions of the process that took the last event into account, and were followed.
     pub followed: u64,
-    /// Decisions that did not know it, and were not followed.
+    /// Decisions that did not take it into account, and were not followed.
     pub stale: u64,
     /// Choices by urgency.
     pub by_urgency: u64,
@@ -76,7 +76,7 @@ pub struct ProcessorStatus {
     /// The scheduler that grants it; none: the machine.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub parent: Option<String>,
-    /// What was promised and what became of it.
+    /// The promise, and how it was kept.
     #[serde(flatten)]
     pub supply: Supply,
 }
@@ -95,7 +95,7 @@ pub struct ThreadStatus {
     /// The scheduler that has suspended it, if one has.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub suspended_by: Option<String>,
-    /// What was promised and what became of it.
+    /// The promise, and how it was kept.
     #[serde(flatten)]
     pub supply: Supply,
 }
@@ -105,9 +105,9 @@ pub struct ThreadStatus {
 pub struct Supply {
     /// The promise, such as `RESBH 5ms 33ms`; `NULL`: none.
     pub guarantee: String,
-    /// CPU time that it has had since it was promised that; where it is promised nothing, since it came.
+    /// CPU time that it has had since this promise began; without a promise, since the VP came.
     pub ran_ns: u64,
-    /// CPU time that it was promised in the time in which it wanted a CPU.
+    /// CPU time that it was promised for the time in which it wanted a CPU.
     pub promised_ns: u64,
     /// Time that was stolen from it.
     pub stolen_ns: u64,
@@ -129,7 +129,7 @@ impl Supply {
 }
 
 impl Status {
-    /// With the processes and names of the threads; without those that have ended meanwhile.
+    /// Adds the processes and names of the threads, and removes threads that have ended meanwhile.
     pub(crate) fn named<E: RunningEngine>(mut self) -> Result<Status, EngineError> {
         let known = |status: &ThreadStatus| {
             let ThreadStatus { thread, process, comm, .. } = status;
@@ -148,7 +148,7 @@ impl Status {
     }
 }
 
-/// What a status needs of the manager. The rest is asked of the run when others have the manager again.
+/// What a status needs of the manager. The run is asked for the rest after the manager's lock is released.
 pub(crate) struct Sketch<R> {
     tree: Tree,
     suspensions: Suspensions,
@@ -156,21 +156,21 @@ pub(crate) struct Sketch<R> {
 }
 
 impl<R: Readings> Sketch<R> {
-    /// The status, as of [`Manager::status`]. What has changed since the sketch was made is as it was then.
+    /// The status, as of [`Manager::status`]. The tree and the suspensions are as they were when the sketch was made.
     pub(crate) fn status(mut self) -> Result<Status, EngineError> {
         status(&self.tree, &self.suspensions, &mut self.reader)
     }
 }
 
 impl<E: RunningEngine> Manager<E> {
-    /// What a status needs of this manager; `None`: the engine alone can be asked for the rest.
+    /// What a status needs of this manager; `None`: only the engine itself can be asked for the rest.
     pub(crate) fn sketch(&mut self) -> Result<Option<Sketch<E::Reader>>, Error> {
         let Some(reader) = self.engine.reader() else { return Ok(None) };
         self.sweep()?;
         Ok(Some(Sketch { tree: self.tree.clone(), suspensions: self.suspensions.clone(), reader }))
     }
 
-    /// The hierarchy, what was promised and what became of it; of threads what the engine knows
+    /// The hierarchy, its promises and how they were kept. Threads have what the engine knows of them
     /// ([`RunningEngine::named`] fills in the rest).
     ///
     /// # Errors
@@ -181,7 +181,7 @@ impl<E: RunningEngine> Manager<E> {
     }
 }
 
-/// Asks the engine for all that the tree does not know.
+/// Asks the engine for everything that the tree does not know.
 fn status(tree: &Tree, suspensions: &Suspensions, engine: &mut impl Readings) -> Result<Status, EngineError> {
     let threads = engine.threads()?;
     let of_schedulers = tree.all().flat_map(|(_, scheduler)| &scheduler.above).flat_map(|above| &above.vps);
@@ -223,7 +223,7 @@ fn status(tree: &Tree, suspensions: &Suspensions, engine: &mut impl Readings) ->
     Ok(Status { cpus: tree.cpus, stolen_ns, longest_hold_ns, longest_wait_ns, schedulers, threads })
 }
 
-/// What became of each VP.
+/// What each VP was promised and received.
 type ByVp = HashMap<CoreVp, Observed>;
 
 /// The VPs of an edge.

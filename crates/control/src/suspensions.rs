@@ -1,9 +1,10 @@
-//! Threads that a scheduler holds back, wherever below it they are: no scheduler between them can give them a CPU (G.
-//! Parmer and R. West, ACM TECS 13(1s), 2013, Table I: COS_STATE_SCHED_EXCL, "only parents may wake a thread that they
-//! suspended").
+//! Threads that a scheduler above them, at any distance, has suspended: no scheduler in between can give them a CPU
+//! (G. Parmer and R. West, ACM TECS 13(1s), 2013, Table I: COS_STATE_SCHED_EXCL, "only parents may wake a thread that
+//! they suspended").
 //!
-//! A thread is suspended in the name of one scheduler, at a time, and stays so until somebody resumes it who may change
-//! what is below that one, or until that one has gone. Relies on the engine to keep a thread suspended when it moves.
+//! A thread is suspended in the name of one scheduler at a time. It stays suspended until a user who may change what
+//! is below that scheduler resumes it, or until the scheduler is destroyed. Relies on the engine to keep a thread
+//! suspended when it moves.
 
 use crate::engine::{EngineError, HierarchyChange, RunningEngine};
 use crate::error::Error;
@@ -11,11 +12,11 @@ use crate::manager::{Manager, Peer, Suspension};
 use hls_plan::ThreadKey;
 
 impl<E: RunningEngine> Manager<E> {
-    /// Suspends a thread in the name of a scheduler that is above it, at any distance; without a name, of the one right
-    /// above. The name of that scheduler.
+    /// Suspends a thread in the name of a scheduler above it, at any distance; without a name, of its own scheduler.
+    /// Returns the name of that scheduler.
     ///
     /// # Errors
-    /// Why not; nothing has changed.
+    /// The error has the reason; nothing has changed.
     pub fn suspend(&mut self, who: Peer, tid: u32, by: Option<&str>) -> Result<String, Error> {
         self.sweep()?;
         let thread = self.living(tid)?;
@@ -36,10 +37,10 @@ impl<E: RunningEngine> Manager<E> {
         Ok(by)
     }
 
-    /// Resumes a thread that was suspended. The name of the scheduler that held it back.
+    /// Resumes a thread that was suspended. Returns the name of the scheduler that had suspended it.
     ///
     /// # Errors
-    /// Why not; nothing has changed.
+    /// The error has the reason; nothing has changed.
     pub fn resume(&mut self, who: Peer, tid: u32) -> Result<String, Error> {
         self.sweep()?;
         let Some(Suspension { thread, by }) = self.suspensions.get(&tid).cloned() else {
@@ -52,7 +53,7 @@ impl<E: RunningEngine> Manager<E> {
         Ok(by)
     }
 
-    /// Resumes threads whose holder has gone, and forgets those that have ended.
+    /// Resumes threads whose suspending scheduler is gone, and forgets threads that have ended.
     pub(crate) fn end_suspensions(&mut self) -> Result<(), Error> {
         let keys: Vec<ThreadKey> = self.suspensions.values().map(|suspension| suspension.thread).collect();
         let gone = self.gone(&keys)?;
@@ -65,7 +66,7 @@ impl<E: RunningEngine> Manager<E> {
                 match self.engine.change(HierarchyChange::Suspend { thread, is_suspended: false }) {
                     Ok(_) | Err(EngineError::Gone) => {}
                     Err(EngineError::Ended) => return Err(Error::Ended),
-                    // Is tried again before the next request.
+                    // This is tried again before the next request.
                     Err(_) => continue,
                 }
             }

@@ -1,8 +1,8 @@
 //! The hierarchy as the manager knows it: names and numbers of its schedulers, their owners, and the guarantees on its
 //! edges. A value: a request works on a copy, which becomes the hierarchy when the engine has made the change.
 //!
-//! Relies on the calculus' numbers for schedulers and edges. Of threads it has only those whose guarantee, or whose
-//! share of what others are promised, was asked for: the others are in the default scheduler, without a promise.
+//! Relies on the calculus' numbers for schedulers and edges. The tree contains only the threads that a request has
+//! placed; other threads are in places of the file, or in the default scheduler without a promise.
 
 use crate::engine::{Promisee, Thread};
 use crate::error::Error;
@@ -16,7 +16,7 @@ use hls_plan::{ShareScale, ThreadKey};
 use hls_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The parameter that is meant for a child whole.
+/// The parameter whose value is for a child as a whole, not for each of its VPs.
 const SHARE: &str = "share";
 
 /// A hierarchy that an engine has built: what a [`Manager`](crate::Manager) starts from.
@@ -30,9 +30,9 @@ pub struct Layout {
     pub vps: Vec<Vec<CoreVp>>,
     /// The user who may change what is below each scheduler of the graph, if the file names one.
     pub owners: Vec<Option<u32>>,
-    /// The scheduler of the graph where threads are that nobody placed.
+    /// The scheduler of the graph for threads that neither the file nor a request placed.
     pub default: usize,
-    /// The scheduler of the graph where the threads of `hls` itself are, if it has one.
+    /// The scheduler of the graph that has the threads of `hls` itself, if there is one.
     pub service: Option<usize>,
     /// The schedulers of the graph that were added for the threads of `hls`: requests do not reach them.
     pub added: Vec<usize>,
@@ -68,19 +68,19 @@ pub(crate) struct Scheduler {
     /// The core's number.
     pub(crate) id: CoreScheduler,
     pub(crate) owner: Option<u32>,
-    /// The user who had it created; `None`: it is the file's.
+    /// The user who created it; `None`: it is the file's.
     pub(crate) creator: Option<u32>,
-    /// Whether it goes with the last thread below it.
+    /// Whether it is destroyed when no thread is left below it.
     pub(crate) is_promoted: bool,
     pub(crate) above: Vec<Above>,
-    /// How the shares of its children become those of their VPs.
+    /// How the shares of its children become shares of their VPs.
     pub(crate) scale: ShareScale,
-    /// The policy of it that was disabled, if one was.
+    /// Its policy that was disabled, if one was.
     pub(crate) lost: Option<Lost>,
 }
 
 impl Scheduler {
-    /// Whether children of so many VPs have the shares that are asked for, where the policy has shares.
+    /// Whether the shares of a child can be divided over `width` VPs, where the policy has shares.
     pub(crate) fn may_divide_shares(&self, width: u16) -> bool {
         self.scale.suits(width) || self.policy.vp_params.iter().all(|info| info.name != SHARE)
     }
@@ -114,7 +114,7 @@ pub(crate) struct Slot {
     pub(crate) need: Option<Guarantee>,
 }
 
-/// A thread where a request has put it.
+/// A thread that a request has placed, and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Lease {
     pub(crate) key: ThreadKey,
@@ -123,7 +123,7 @@ pub(crate) struct Lease {
 }
 
 impl Tree {
-    /// What a scheduler is that no request may destroy; `None`: one that may.
+    /// Why no request may destroy the scheduler; `None`: a request may.
     pub(crate) fn why_it_stays(&self, number: usize, scheduler: &Scheduler) -> Option<&'static str> {
         if number == self.default {
             Some("the default scheduler")
@@ -243,7 +243,7 @@ impl Tree {
         self.all().find(|(_, scheduler)| scheduler.id == id).map(|(at, _)| at)
     }
 
-    /// Whether a scheduler is another one, or is below it at any distance.
+    /// Whether `scheduler` is `other`, or is below it at any depth.
     pub(crate) fn is_at_or_below(&self, scheduler: usize, other: usize) -> bool {
         let (mut open, mut seen) = (vec![scheduler], BTreeSet::from([scheduler]));
         while let Some(at) = open.pop() {
@@ -256,8 +256,8 @@ impl Tree {
         false
     }
 
-    /// Whether every way from a scheduler up to the machine meets a scheduler that the user owns: then what is below
-    /// the scheduler is the user's to change.
+    /// Whether every path from a scheduler up to the machine has a scheduler that the user owns: then the user may
+    /// change what is below the scheduler.
     pub(crate) fn is_below_of(&self, scheduler: usize, uid: u32) -> bool {
         let (mut open, mut seen) = (vec![scheduler], BTreeSet::from([scheduler]));
         while let Some(at) = open.pop() {
@@ -306,8 +306,8 @@ impl Tree {
         }
     }
 
-    /// The values of each of the `width` VPs of a child of `parent` as the core takes them. `number`: by what the
-    /// process of the parent knows the child, if the parent's policy is one.
+    /// The core's parameters of each of the `width` VPs of a child of `parent`. `number` identifies the child to the
+    /// parent's process, if the parent's policy is a process.
     pub(crate) fn core_params(&self, parent: usize, values: &[u64], width: u16, number: u64) -> Params {
         let mut params = Params::from_slice(values);
         let Some(parent) = self.scheduler(parent) else { return params };
@@ -324,7 +324,7 @@ impl Tree {
         label.map_or((Guarantee::Null, 0), |label| (label.absolute(), usize::from(label.count)))
     }
 
-    /// All to whom something may be promised, each with the edge whose label says what, and how many VPs that edge has.
+    /// All possible promisees, each with its edge, whose label has the promise, and the number of VPs of that edge.
     pub(crate) fn promisees(&self) -> BTreeMap<Promisee, (GraphEdge, usize)> {
         let above = self.all().flat_map(|(_, scheduler)| &scheduler.above);
         let of_schedulers = above.flat_map(|Above { edge, vps, .. }| {
@@ -335,14 +335,14 @@ impl Tree {
         of_schedulers.chain(of_threads).chain(of_places).collect()
     }
 
-    /// What each of the VPs of an edge is promised, in real time. What holds for some of them, at any time for others,
-    /// is promised to none.
+    /// What each of the VPs of an edge is promised, in real time. A guarantee that covers only some of the VPs, not
+    /// always the same ones, is promised to none.
     pub(crate) fn promised_to_each(&self, (edge, vps): (GraphEdge, usize)) -> Guarantee {
         let (guarantee, count) = self.promised(edge);
         if count < vps { Guarantee::Null } else { guarantee }
     }
 
-    /// Whether an edge of this tree promises the same as one of another.
+    /// Whether an edge of this tree promises the same as an edge of another tree.
     pub(crate) fn promises_as(&self, edge: GraphEdge, other: &Tree, of_other: GraphEdge) -> bool {
         let labels = self.admission.label(edge.0).zip(other.admission.label(of_other.0));
         labels.is_some_and(|(label, other)| {
@@ -402,7 +402,7 @@ fn scheduler(
     })
 }
 
-/// How the shares of children below a policy become those of their VPs.
+/// How the shares of children below a policy become shares of their VPs.
 pub(crate) fn share_scale(
     policy: &PolicyInfo,
     children: impl Iterator<Item = (u64, u16)> + Clone,

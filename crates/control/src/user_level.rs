@@ -1,9 +1,9 @@
-//! Schedulers whose policy is a process: promote, demote, grant and revoke (G. Parmer and R. West, "Predictable and
-//! Configurable Component-Based Scheduling in the Composite OS", ACM TECS 13(1s), 2013, Table I).
+//! User-level schedulers, whose policy is a process: promote, demote, grant and revoke (G. Parmer and R. West,
+//! "Predictable and Configurable Component-Based Scheduling in the Composite OS", ACM TECS 13(1s), 2013, Table I).
 //!
-//! A scheduler that was promoted belongs to its threads: with the last of them it goes. Its process may end and be
-//! started again meanwhile; then it asks for other pages. Relies on the engine for the pages, and to take them away
-//! with their scheduler.
+//! A promoted scheduler is destroyed when its last thread has left or ended. Its process may end and be started again
+//! meanwhile; the new process asks for new pages. Relies on the engine for the pages, and to take them away with
+//! their scheduler.
 
 use crate::engine::{RunningEngine, Thread};
 use crate::error::{Error, after_undoing};
@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 /// The policy of schedulers that are promoted.
 const POLICY: &str = "user-level";
 
-/// A user other than root has no more schedulers with pages at a time, of the [`pages::MAX_PAGES`] that there are.
+/// The most schedulers with pages of a user other than root at a time; [`pages::MAX_PAGES`] is the most of all users.
 const MAX_PAGED_OF_A_USER: usize = 16;
 
-/// A scheduler, and what its process needs of it.
+/// A promoted scheduler, and what its process needs.
 #[derive(Debug)]
 pub struct Promoted {
     /// The scheduler, and what it is promised.
@@ -33,7 +33,7 @@ pub struct Promoted {
     pub pages: Pages,
 }
 
-/// What became of a request to end a scheduler and all that were below it.
+/// The result of a request to end a scheduler and all schedulers below it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Demoted {
     /// How many threads were moved.
@@ -43,11 +43,11 @@ pub struct Demoted {
 }
 
 impl<E: RunningEngine> Manager<E> {
-    /// Creates a scheduler whose policy is a process, with a thread of that process as its agent. The parameters are
-    /// those of [`Manager::create`].
+    /// Creates a user-level scheduler with the thread `agent` as its agent; the thread's process is its policy.
+    /// `texts` is as for [`Manager::create`].
     ///
     /// # Errors
-    /// Why not; nothing has changed.
+    /// The error has the reason; nothing has changed.
     pub fn promote(
         &mut self,
         who: Peer,
@@ -66,7 +66,8 @@ impl<E: RunningEngine> Manager<E> {
         }
     }
 
-    /// Makes the pages of a new scheduler, and the thread its agent; the scheduler's width, and the pages.
+    /// Makes the pages of a new scheduler, and makes the thread its agent. Returns the scheduler's width and the
+    /// pages.
     fn hand_over(&mut self, number: usize, agent: &Thread) -> Result<(u16, Pages), Error> {
         let (width, pages) = self.fresh_pages(number)?;
         let policy = self.tree.scheduler(number).map_or(&[][..], |scheduler| &scheduler.policy.vp_params);
@@ -77,11 +78,12 @@ impl<E: RunningEngine> Manager<E> {
         Ok((width, pages))
     }
 
-    /// Fresh pages of a scheduler whose policy is a process, for a process that takes it over. Those that it had mean
-    /// nothing any more. Whoever may change what is below the scheduler may have them.
+    /// Makes new pages for a user-level scheduler, when a new process takes it over. The old pages are no longer
+    /// used. Every user who may change what is below the scheduler may ask for this.
     ///
     /// # Errors
-    /// Why not; nothing has changed, unless the system failed: then the scheduler may be without pages.
+    /// The error has the reason; nothing has changed, unless the system failed: then the scheduler may be without
+    /// pages.
     pub fn pages(&mut self, who: Peer, name: &str) -> Result<(u16, Pages), Error> {
         self.sweep()?;
         let number = self.user_level(name)?;
@@ -96,11 +98,11 @@ impl<E: RunningEngine> Manager<E> {
         Ok((self.tree.held(scheduler), self.engine.make_pages(scheduler.id)?))
     }
 
-    /// Ends a scheduler whose policy is a process, and all that are below it. Their threads go to the scheduler above
-    /// it, where that takes them with presets, else to the default scheduler.
+    /// Ends a user-level scheduler, and all schedulers below it. Their threads go to the scheduler above it if that
+    /// scheduler accepts them with default parameters, else to the default scheduler.
     ///
     /// # Errors
-    /// Why not; nothing has changed, unless the system failed: then some of it may have gone.
+    /// The error has the reason; nothing has changed, unless the system failed: then some of it may have gone.
     pub fn demote(&mut self, who: Peer, name: &str) -> Result<Demoted, Error> {
         self.sweep()?;
         let number = self.user_level(name)?;
@@ -119,21 +121,21 @@ impl<E: RunningEngine> Manager<E> {
         Ok(Demoted { moved, destroyed })
     }
 
-    /// Moves a thread below a scheduler whose policy is a process, with these parameters.
+    /// Moves a thread below a user-level scheduler, with these parameters.
     ///
     /// # Errors
-    /// Why not; nothing has changed.
+    /// The error has the reason; nothing has changed.
     pub fn grant(&mut self, who: Peer, name: &str, tid: u32, texts: &Texts) -> Result<Granted, Error> {
         self.sweep()?;
         self.user_level(name)?;
         self.move_thread(who, tid, name, texts)
     }
 
-    /// Moves a thread from a scheduler whose policy is a process to the scheduler above that one, where the user may do
-    /// so and that takes it with presets, else to the default scheduler.
+    /// Moves a thread from a user-level scheduler to that scheduler's parent, if the user may do so and the parent
+    /// accepts the thread with default parameters; else to the default scheduler.
     ///
     /// # Errors
-    /// Why not; nothing has changed.
+    /// The error has the reason; nothing has changed.
     pub fn revoke(&mut self, who: Peer, tid: u32) -> Result<Granted, Error> {
         self.sweep()?;
         let thread = self.thread(who, tid)?;
@@ -146,21 +148,21 @@ impl<E: RunningEngine> Manager<E> {
         self.place_with_presets(&thread, if may { above } else { self.tree.default })
     }
 
-    /// The scheduler above one that has one parent at most; the default scheduler above the root.
+    /// The parent of a scheduler that has at most one; for the root, the default scheduler.
     fn above(&self, number: usize) -> usize {
         let above = self.tree.scheduler(number).and_then(|scheduler| scheduler.above.first()?.parent);
         above.unwrap_or(self.tree.default)
     }
 
-    /// The scheduler of this name, whose policy is a process.
+    /// The user-level scheduler of this name.
     fn user_level(&self, name: &str) -> Result<usize, Error> {
         let (number, scheduler) = self.tree.find(name)?;
         is_user_level(scheduler).map_err(Error::BadValue)?;
         Ok(number)
     }
 
-    /// Puts a thread below a scheduler with the presets of that one's parameters; where a parameter has none, or the
-    /// scheduler does not take the thread, into the default scheduler.
+    /// Puts a thread below a scheduler with default parameters; into the default scheduler if a parameter has no
+    /// default, or if the scheduler does not accept the thread.
     pub(crate) fn place_with_presets(&mut self, thread: &Thread, scheduler: usize) -> Result<Granted, Error> {
         let infos = self.tree.scheduler(scheduler).map_or(&[][..], |found| &found.policy.vp_params);
         let presets: Option<Vec<u64>> = infos.iter().map(|info| info.default).collect();
@@ -173,7 +175,7 @@ impl<E: RunningEngine> Manager<E> {
         self.place_in_default(thread)
     }
 
-    /// Whether the user may have one scheduler more of this policy, if that has pages.
+    /// Whether the user may have one more scheduler of this policy, if the policy has pages.
     pub(crate) fn may_have_pages(&self, who: Peer, policy: &PolicyInfo) -> Result<(), Error> {
         if !policy.has_pages {
             return Ok(());
@@ -191,14 +193,14 @@ impl<E: RunningEngine> Manager<E> {
         Ok(())
     }
 
-    /// Ends promoted schedulers below which no thread is any more.
+    /// Ends promoted schedulers that have no threads left.
     pub(crate) fn remove_abandoned(&mut self) -> Result<(), Error> {
         let promoted = self.tree.all().filter(|(_, scheduler)| scheduler.is_promoted).map(|(at, _)| at);
         for number in promoted.collect::<Vec<_>>() {
             let Ok(doomed) = doomed(&self.tree, |at, _| at == number) else { continue };
-            // Whoever is below a promoted scheduler got there by a request.
+            // Every thread below a promoted scheduler was put there by a request.
             if !self.tree.leases.values().any(|lease| doomed.contains(&lease.slot.scheduler)) {
-                // What else fails is tried again before the next request.
+                // After any other error this is tried again before the next request.
                 if let Err(Error::Ended) = self.remove(&doomed, self.tree.default) {
                     return Err(Error::Ended);
                 }

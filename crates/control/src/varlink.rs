@@ -1,18 +1,18 @@
-//! The part of the Varlink protocol that is needed here: messages of JSON that end with a NUL, calls with parameters,
+//! The part of the Varlink protocol that is needed here: JSON messages that end with a NUL, calls with parameters,
 //! replies, errors. Relies on serde_json, which bounds the depth of what it reads. Never panics on any bytes.
 
 use serde_json::{Map, Value, json};
 
 /// The interface that every Varlink service has.
 pub(crate) const SERVICE: &str = "org.varlink.service";
-/// Ours.
+/// The interface of HLSCtl.
 pub(crate) const CONTROL: &str = "hls.Control";
-/// The definition of ours.
+/// The definition of `CONTROL`.
 pub(crate) const DEFINITION: &str = include_str!("hls.Control.varlink");
-/// The definition of the other, as the protocol's authors give it.
+/// The definition of `SERVICE`, from the protocol's authors.
 pub(crate) const SERVICE_DEFINITION: &str = include_str!("org.varlink.service.varlink");
 
-/// No request is longer, its NUL included.
+/// The longest request, with its NUL, in bytes.
 pub const MAX_REQUEST: usize = 64 << 10;
 
 /// A call.
@@ -28,7 +28,7 @@ pub(crate) struct Call {
 pub(crate) struct Fault {
     error: String,
     parameters: Value,
-    /// Whether what follows on the connection cannot be understood.
+    /// Whether the rest of the connection's bytes cannot be understood.
     pub(crate) is_fatal: bool,
 }
 
@@ -43,7 +43,7 @@ impl Fault {
         Fault { error: format!("{SERVICE}.{error}"), parameters, is_fatal: false }
     }
 
-    /// What came is no message.
+    /// The bytes received are not a message.
     pub(crate) fn malformed(reason: &str) -> Fault {
         Fault { is_fatal: true, ..Fault::of_control("Malformed", json!({ "reason": reason })) }
     }
@@ -92,7 +92,7 @@ pub(crate) fn call(message: &[u8]) -> Result<Call, Fault> {
             Err(Fault::malformed(&format!("found `{name}` that is no boolean, expected true or false")))
         }
     };
-    // Of `more` a server may answer with one reply.
+    // A server may answer a call with `more` by a single reply.
     let (is_oneway, is_upgrade, _) = (flag("oneway")?, flag("upgrade")?, flag("more")?);
     if is_upgrade {
         return Err(Fault::malformed("found a call to upgrade the connection, expected a plain one"));
@@ -100,7 +100,7 @@ pub(crate) fn call(message: &[u8]) -> Result<Call, Fault> {
     Ok(Call { method, parameters: Parameters(parameters), is_oneway })
 }
 
-/// The parameters of a call while they are read. A null is as good as nothing.
+/// The parameters of a call while they are read. A null counts as missing.
 pub(crate) struct Parameters(Map<String, Value>);
 
 impl Parameters {
@@ -118,7 +118,7 @@ impl Parameters {
         self.optional_text(name)?.ok_or_else(|| Fault::parameter(name))
     }
 
-    /// Yes or no; no where it is missing.
+    /// True or false; false if it is missing.
     pub(crate) fn flag(&mut self, name: &str) -> Result<bool, Fault> {
         match self.0.remove(name) {
             None | Some(Value::Null) => Ok(false),
@@ -141,7 +141,7 @@ impl Parameters {
         number.filter(|number| *number > 0).ok_or_else(|| Fault::parameter(name))
     }
 
-    /// Texts by name; none where they are missing.
+    /// Texts by name; none if they are missing.
     pub(crate) fn texts(&mut self, name: &str) -> Result<crate::params::Texts, Fault> {
         let texts = match self.0.remove(name) {
             None | Some(Value::Null) => return Ok(Default::default()),
@@ -155,7 +155,7 @@ impl Parameters {
         texts.into_iter().map(text).collect()
     }
 
-    /// Refuses what nobody read.
+    /// Refuses parameters that were not read.
     pub(crate) fn finish(self) -> Result<(), Fault> {
         self.0.keys().next().map_or(Ok(()), |unknown| Err(Fault::parameter(unknown)))
     }

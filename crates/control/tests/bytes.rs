@@ -1,4 +1,4 @@
-//! Whatever bytes come, there is one answer of the protocol's form, and the hierarchy is sound.
+//! Any bytes get one answer in the protocol's form and leave a sound hierarchy.
 
 use crate::support::{ALICE, ALICES, BOBS, Native, VIDEO, manager};
 use hls_control::{Manager, Peer, answer};
@@ -122,7 +122,7 @@ proptest! {
         hold(&Mutex::new(manager()), Peer::ROOT, &message)?;
     }
 
-    /// One byte of a call is another.
+    /// One byte of a call is replaced.
     #[test]
     fn spoilt_calls_are_answered(call in call(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut message = call.to_string().into_bytes();
@@ -135,7 +135,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The engine checks the core's invariants after each.
+    /// The engine checks the core's invariants after each call.
     #[test]
     fn any_calls_leave_a_sound_hierarchy(calls in proptest::collection::vec((call(), any::<bool>()), 1..40)) {
         let manager = Mutex::new(manager());

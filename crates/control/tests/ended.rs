@@ -1,7 +1,7 @@
-//! A run that ends in the midst of a request: whichever question of the request meets the end, the answer is that the
-//! run has ended, and never that something is not there, is taken, or was done.
+//! A run that ends in the middle of a request: whichever question of the request comes after the end, the answer is
+//! that the run has ended, and never that something does not exist, is taken, or was done.
 //!
-//! Relies on the engine of the tests to know nobody any more from a given question on.
+//! Relies on the engine of the tests to know no thread any more from a given question on.
 
 use super::support::{ALICE, ALICES, BOBS, Native, manager, texts, with_server};
 use hls_control::{Client, ClientError, Manager, Peer, Texts, answer};
@@ -11,11 +11,12 @@ use std::sync::Mutex;
 const ROOT: Peer = Peer::ROOT;
 /// A thread in the default scheduler.
 const FREE: u32 = 300;
-/// No request asks the engine as often.
+/// More questions than any request asks the engine.
 const MOST: usize = 100;
 
-/// A hierarchy with all that is looked after before a request: threads with promises, a promoted scheduler, one whose
-/// last thread has ended, a thread that is suspended, and one by a scheduler that has gone.
+/// A hierarchy with everything that `sweep` handles before a request: threads with promises, a promoted scheduler, a
+/// promoted scheduler whose last thread has ended, a suspended thread, and a thread suspended by a scheduler that is
+/// gone.
 fn busy() -> Manager<Native> {
     let mut manager = manager();
     manager.engine().spawn(FREE, Some(ALICE.uid), None);
@@ -36,7 +37,7 @@ fn busy() -> Manager<Native> {
     manager
 }
 
-/// Every method that asks the engine, with parameters that are right.
+/// Every method that asks the engine, with valid parameters.
 fn requests() -> Vec<(&'static str, Value)> {
     let [_, child, held] = ALICES;
     let share = json!({ "share": "2" });
@@ -86,7 +87,7 @@ fn whenever_a_run_ends_its_answer_is_that_it_has_ended() {
     }
 }
 
-/// What happens without a request: nothing is taken for gone because the run has ended.
+/// Without a request, nothing is considered gone because the run has ended.
 #[test]
 fn nobody_loses_a_promise_because_the_run_ends() {
     let mut manager = busy();
@@ -100,7 +101,7 @@ fn nobody_loses_a_promise_because_the_run_ends() {
     assert!(names.contains(&"U".to_owned()) && !names.contains(&"ABANDONED".to_owned()), "{names:?}");
 }
 
-/// The other end is told by an error of its own, whatever it asks, and can go on asking.
+/// The client gets an error of its own for this, whatever it asks, and can go on asking.
 #[test]
 fn a_client_can_tell_the_end_from_a_wrong_request() {
     let mut manager = manager();
@@ -115,7 +116,7 @@ fn a_client_can_tell_the_end_from_a_wrong_request() {
         ended(hls.status().map(drop));
         ended(hls.move_thread(4711, "ALICE", &Texts::new()).map(drop));
         ended(hls.promote("U", "ALICE", ALICES[0], &Texts::new()).map(drop));
-        // What is known without the engine is answered as before.
+        // Questions that do not need the engine are answered as before.
         assert!(!hls.policies().unwrap().is_empty());
     });
 }

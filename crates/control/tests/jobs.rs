@@ -1,14 +1,14 @@
-//! Reserved effort on line: below a BVT scheduler requests for JOB and for shares are granted only where everybody
-//! keeps what was promised, and best effort beside them takes nothing from it (Duda and Cheriton, SOSP 1999, section
-//! 6).
+//! Reservations below BVT in a running hierarchy: requests for JOB and for shares are granted only if all promises
+//! still hold, and best-effort threads beside them take nothing from the promises (Duda and Cheriton, SOSP 1999,
+//! section 6).
 
 use crate::support::{ALICES, BOBS, Native, manager_of, texts};
 use hls_control::{Error, Manager, Peer};
 
 const ROOT: Peer = Peer::ROOT;
 
-/// A controller, by the name of a place that these tests fill, and a player, whose warps leave room for more, a part of
-/// the CPU for best effort, and the rest.
+/// A controller, in a place that these tests fill, and a player; their warps leave room for more. Also a part of the
+/// CPU for best effort, and the rest.
 const FILE: &str = r#"
 fixed-priority "FP" {
     bvt "RE" priority=2 allowance="1ms" {
@@ -56,15 +56,16 @@ fn share(share: u64) -> [(&'static str, String); 1] {
 #[test]
 fn who_asks_for_a_job_gets_it_only_if_all_keep_theirs() {
     let mut manager = manager_of(FILE);
-    // Its own condition fails, and says which; with enough of a warp it is granted.
+    // The request's own condition fails, and the refusal names it; with a large enough warp it is granted.
     refused(&mut manager, BOBS, "RE", &radio("3", "100us"), "to stay ahead of who is not warped");
     let mut often = radio("3", "5ms");
     often[1].1 = "JOB 500us 15ms 1ms".into();
     refused(&mut manager, BOBS, "RE", &often, "more than its part");
-    // With a share of 1 its limit does not keep it within its part: its warp would be a debt of the player.
+    // With a share of 1 its limit does not keep it within its part: the player would pay for its warp.
     refused(&mut manager, BOBS, "RE", &radio("1", "10ms"), "mpeg: needs JOB 9ms 33ms 14ms");
     assert_eq!(moved(&mut manager, BOBS, "RE", &radio("3", "5ms")).unwrap(), "JOB 500us 25ms 500us");
-    // Of equals each waits for the others: a third would wait for 1 ms, and keep the controller for 1.5 ms.
+    // Threads with equal parameters wait for each other: a third would wait for 1 ms, and delay the controller by 1.5
+    // ms.
     assert_eq!(moved(&mut manager, ALICES[0], "RE", &radio("3", "5ms")).unwrap(), "JOB 500us 25ms 1ms");
     refused(&mut manager, ALICES[1], "RE", &radio("3", "5ms"), "needs JOB");
     manager.release(ROOT, BOBS).unwrap();
@@ -74,12 +75,13 @@ fn who_asks_for_a_job_gets_it_only_if_all_keep_theirs() {
 #[test]
 fn best_effort_takes_nothing_from_those_who_were_promised_something() {
     let mut manager = manager_of(FILE);
-    // Below a part of its own there may be any number, with any shares, and no JOB.
+    // Below a scheduler with its own part there may be any number of threads with any shares, but no JOB.
     for (tid, weight) in ALICES.into_iter().zip([1, 1_000, 100_000]) {
         moved(&mut manager, tid, "BE", &share(weight)).unwrap();
     }
     refused(&mut manager, BOBS, "BE", &[("guarantee", "JOB 1ms 99ms 99ms".into())], "needs");
-    // Beside them, only as much as they can bear: shares are parts of what all have.
+    // Beside the reserved threads, only shares that their promises allow: a share is relative to the sum of all
+    // shares.
     moved(&mut manager, BOBS, "RE", &share(1)).unwrap();
     refused(&mut manager, ALICES[0], "RE", &share(200), "needs JOB");
     refused(&mut manager, ALICES[0], "RE", &[("share", "1".into()), ("warp", "60s".into())], "needs JOB");

@@ -1,4 +1,4 @@
-//! Every operation, granted and refused, on the native core: what is asked for is there, or nothing has changed.
+//! Every operation, granted and refused, on the native core: the request is carried out, or nothing has changed.
 
 use crate::support::{
     ALICE, ALICES, BOB, BOBS, FILE, Native, VIDEO, at, manager, manager_of, place, refused, still, texts,
@@ -30,7 +30,7 @@ fn a_reservation_begins_and_ends() {
     let granted = manager.reserve(ROOT, BOBS, "RESBH 3ms 30ms", None).unwrap();
     assert_eq!((&granted.scheduler[..], granted.guarantee.to_string()), ("RES", "RESBH 3ms 30ms".into()));
     assert_eq!(place(&mut manager, BOBS), at("RES", "RESBH 3ms 30ms"));
-    // Another one instead of the first: together they would not fit.
+    // The new reservation replaces the first: both together would not fit.
     manager.reserve(ROOT, BOBS, "RESBH 10ms 30ms", Some("RES")).unwrap();
     assert_eq!(place(&mut manager, BOBS), at("RES", "RESBH 10ms 30ms"));
     manager.release(ROOT, BOBS).unwrap();
@@ -66,7 +66,7 @@ fn a_thread_moves_and_takes_part() {
     let granted = manager.move_thread(ROOT, ALICES[0], "ALICE", &texts(&[("share", "3")])).unwrap();
     assert_eq!(granted.scheduler, "ALICE");
     assert_ne!(place(&mut manager, ALICES[0]).1, "NULL");
-    // Its brother would take of it what it asked for.
+    // Its sibling would take away what it was promised.
     let half = texts(&[("guarantee", "PSBE 1/10 30ms")]);
     manager.move_thread(ROOT, ALICES[1], "ALICE", &half).unwrap();
     let large = texts(&[("share", "1000")]);
@@ -129,7 +129,7 @@ fn what_cannot_be_created_or_destroyed_is_refused() {
     refused(&mut manager, "no scheduler", |it| it.destroy(ROOT, "X"));
 }
 
-/// A thread would have more than twice its budget each time.
+/// Otherwise a thread could get more than twice its budget each time.
 #[test]
 fn a_budget_that_the_machine_cannot_enforce_is_refused() {
     let mut manager = manager();
@@ -152,7 +152,7 @@ fn a_message_changes_one_parameter() {
     refused(&mut manager, "expected", |it| it.message(ROOT, BOBS, "budget", "31ms"));
     refused(&mut manager, "parameter `share`", |it| it.message(ROOT, BOBS, "share", "2"));
     refused(&mut manager, "with a unit", |it| it.message(ROOT, BOBS, "budget", "6"));
-    // In the default scheduler nothing is promised, and no one asks the calculus.
+    // The default scheduler promises nothing, so the calculus is not asked.
     manager.message(ROOT, ALICES[0], "priority", "3").unwrap();
     assert_eq!(place(&mut manager, ALICES[0]), at("rest", "NULL"));
 }
@@ -214,7 +214,7 @@ fn a_user_manages_nothing_else() {
     denied(&mut |it| it.message(BOB, BOBS, "priority", "9").map(drop));
     denied(&mut |it| it.reserve(BOB, ALICES[0], "RESBH 1ms 30ms", None).map(drop));
     denied(&mut |it| it.reserve(BOB, BOBS, "RESBH 1ms 30ms", Some("RES")).map(drop));
-    // The file has put this one there, and he may not take it away.
+    // The file has put this thread there, and Bob may not take it away.
     denied(&mut |it| it.release(BOB, VIDEO));
     denied(&mut |it| it.reserve(BOB, BOBS, "RESBH 1ms 30ms", None).map(drop));
     m.engine().spawn(300, None, None);
@@ -233,7 +233,7 @@ fn a_user_has_so_many_schedulers_and_no_more() {
     create(&mut manager, 64).unwrap();
 }
 
-/// The engine fails at its first call, at its second, and so on: each time all is undone.
+/// The engine fails at its first call, at its second, and so on: each time everything is undone.
 #[test]
 fn what_the_engine_fails_at_is_undone() {
     let two = format!("machine cpus=2\n{FILE}").replace("reservation \"RES\"", "reservation \"RES\" width=1");
@@ -281,7 +281,7 @@ fn the_monitor_gets_every_promise_that_changes() {
     manager.move_thread(ROOT, ALICES[1], "ALICE", &texts(&[("share", "2")])).unwrap();
     assert_ne!(promise(&mut manager, ALICES[0]), first, "a brother takes of it");
     assert_ne!(place(&mut manager), of_place);
-    // The same again is a new promise; that to the brother goes on.
+    // The same promise again is a new one; the sibling's promise goes on.
     manager.engine().promised = 0;
     manager.move_thread(ROOT, ALICES[1], "ALICE", &texts(&[("share", "2")])).unwrap();
     assert_eq!(manager.engine().promised, 1);
@@ -291,7 +291,7 @@ fn the_monitor_gets_every_promise_that_changes() {
     manager.sweep().unwrap();
     let left = manager.engine().promises.keys().filter(|to| matches!(to, Promisee::Thread(_))).count();
     assert_eq!((left, promise_of_schedulers(&mut manager)), (0, vec![]));
-    // A scheduler's ends with its VP.
+    // A scheduler's promise ends with its VP.
     let own = texts(&[("guarantee", "RESBH 4ms 20ms")]);
     manager.create(ROOT, "proportional-share", "NEW", "RES", &own).unwrap();
     assert_eq!(promise_of_schedulers(&mut manager), ["RESBH 4ms 20ms"]);
@@ -305,7 +305,7 @@ fn promise_of_schedulers(manager: &mut Manager<Native>) -> Vec<String> {
     of_schedulers.map(|(_, promise)| promise.clone()).collect()
 }
 
-/// A share is meant for the whole of a child: one with a VP on each CPU has a part of it in each.
+/// A share is for a child as a whole: each VP of a child with several VPs has a part of it.
 #[test]
 fn shares_of_wide_children_are_parted() {
     let file = FILE.replace("fixed-priority", "machine cpus=2\nfixed-priority");
@@ -318,7 +318,7 @@ fn shares_of_wide_children_are_parted() {
     assert_eq!((of("PS"), of("RR")), (2, 2));
 }
 
-/// As in a file: as many as its place has, or fewer where that is said.
+/// As in a file: as many VPs as its place has, or fewer if the request says so.
 #[test]
 fn a_scheduler_has_as_many_vps_as_it_is_to_have() {
     let mut manager = manager_of(&FILE.replace("fixed-priority", "machine cpus=3\nfixed-priority"));
@@ -339,7 +339,7 @@ fn a_scheduler_has_as_many_vps_as_it_is_to_have() {
         refused(&mut manager, &reason, |it| create(it, "X", "FP", ("priority", "0"), width));
     }
     refused(&mut manager, "found 2, expected 1 to 1", |it| create(it, "X", "PS1", ("share", "1"), "2"));
-    // A share of 1 has no half, where thirds are what is counted.
+    // A share of 1 cannot be halved here, as the scale counts in thirds.
     refused(&mut manager, "found 2, expected one that divides the shares below `PS3`", |it| {
         create(it, "X", "PS3", ("share", "1"), "2")
     });
@@ -357,8 +357,8 @@ fn a_pinned_thread_is_promised_nothing_on_several_cpus() {
     refused(&mut manager, "every CPU", |it| it.reserve(ROOT, BOBS, "RESBH 1ms 30ms", None));
 }
 
-/// What hls has for its own threads comes before the file and is no part of what the file promises: nothing else may
-/// be promised there, and nothing that is there leaves.
+/// The CPU time of hls's own threads comes before the file and is not part of what the file promises: nothing else
+/// may be promised there, and no thread there may leave.
 #[test]
 fn requests_do_not_reach_what_hls_has_added_for_itself() {
     let file = r#"

@@ -1,4 +1,4 @@
-//! Policies that are loaded, replaced and unloaded while the hierarchy is there: done, or refused and nothing changed.
+//! Policies are loaded, replaced and unloaded in a running hierarchy: it is done, or refused and nothing has changed.
 
 use crate::support::{ALICE, ALICES, BOBS, Native, manager, texts};
 use hls_control::{Error, Manager, Peer, PolicySource, Promisee, RunningEngine};
@@ -13,7 +13,7 @@ fn source(name: &str, change: impl FnOnce(String) -> String) -> PolicySource {
     PolicySource { number: 0, name: name.into(), path, text }
 }
 
-/// The template's policy, which promises every child a twentieth, and chooses nobody any more from so many seconds on.
+/// The template's policy, which promises every child a twentieth, and chooses no child after `good_for` seconds.
 fn turns(good_for: u64) -> PolicySource {
     let path: std::path::PathBuf =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../policy-build/template/weighted_turns.c").into();
@@ -38,7 +38,7 @@ fn after_disabling() -> Manager<Native> {
     while manager.engine().disabled_policies.is_empty() {
         manager.engine().pass(Nanos::from_millis(7));
     }
-    // Nobody needs to have asked for something else before.
+    // This is known without any request in between.
     let fallback = manager.policies().into_iter().find(|policy| policy.name == "round-robin").unwrap();
     assert_eq!(fallback.schedulers, ["T"]);
     manager
@@ -51,7 +51,7 @@ fn promise_to(manager: &mut Manager<Native>, thread: u32) -> (String, String) {
     (of_status, manager.engine().promises[&Promisee::Thread(key)].clone())
 }
 
-/// The scheduler `T`: its policy, its quantum, and which policy of it was disabled.
+/// The scheduler `T`: its policy, its quantum, and its policy that was disabled.
 fn of_t(manager: &mut Manager<Native>) -> (String, String, Option<String>) {
     let status = manager.status().unwrap();
     let t = status.schedulers.into_iter().find(|scheduler| scheduler.name == "T").unwrap();
@@ -69,7 +69,7 @@ fn below_a_policy_that_is_disabled_round_robin_promises_what_it_can() {
     assert_eq!((policy.as_str(), quantum.as_str()), ("round-robin", "10ms"));
     let violation = "weighted-turns: its grant hook chose nobody while a ready child could use the CPU";
     assert_eq!(disabled_policy.as_deref(), Some(violation));
-    // Beside it nothing is different, and what is free there can still be given.
+    // Nothing else has changed, and free CPU time elsewhere can still be granted.
     let of_res = |manager: &mut Manager<Native>, name: &str| {
         let status = manager.status().unwrap();
         let found = status.schedulers.into_iter().find(|scheduler| scheduler.name == name).unwrap();
@@ -96,12 +96,12 @@ fn a_mended_policy_is_given_back() {
     assert_eq!(promise_to(&mut manager, BOBS), promised);
     refused(&mut manager, "in use by `T`", |manager| manager.unload(ROOT, "weighted-turns", false));
 
-    // One that is not loaded any more can be given back, too.
+    // A policy that is no longer loaded can be given back, too.
     let mut manager = after_disabling();
     manager.unload(ROOT, "weighted-turns", false).unwrap();
     assert_eq!(manager.load(ROOT, turns(1_000), true).unwrap().given, ["T"]);
 
-    // One whose parameters do not fit is loaded, and left out where it was.
+    // A build whose parameters do not fit is loaded, but not given back to its scheduler.
     let mut manager = after_disabling();
     let mut other = turns(1_000);
     other.text = other.text.replace("HLS_MS(10), HLS_US(100)", "HLS_MS(10), HLS_MS(2)");
@@ -111,7 +111,7 @@ fn a_mended_policy_is_given_back() {
     assert_eq!(of_t(&mut manager).0, "round-robin");
 }
 
-/// A scheduler that cannot have the policy is named in the reply. That the run ends is no reason of a scheduler's.
+/// The reply names the schedulers that cannot have the policy. The end of the run is not such a case.
 #[test]
 fn a_policy_is_not_withheld_because_the_run_ends() {
     const MANY: usize = 1_000;
@@ -123,7 +123,7 @@ fn a_policy_is_not_withheld_because_the_run_ends() {
     };
     let (loaded, left) = load(MANY);
     assert_eq!(loaded.unwrap().given, ["T"]);
-    // The last question is that which gives the policy back.
+    // The last question gives the policy back.
     let (loaded, _) = load(MANY - left - 1);
     assert!(matches!(loaded, Err(Error::Ended)), "{loaded:?}");
 }
@@ -213,7 +213,8 @@ fn a_policy_is_replaced_by_one_that_begins_anew_with_the_same_children() {
         let with = format!(".strict = true, {what}");
         source("asked-times", move |text| text.replace(".strict = true", &with))
     };
-    // Its place cannot give what it needs, or it could not have the child: the old one stays where it is.
+    // Its place cannot give what the new policy needs, or the new policy could not have the child: the old policy
+    // stays.
     refused(&mut manager, "there is RESBH 1ms 100ms", |manager| {
         manager.load(ROOT, other(".state_version = 2, .accepts = \"ALL\""), true)
     });
@@ -260,13 +261,13 @@ fn schedulers_are_emptied_and_go_before_their_policy_does() {
     assert_eq!(loaded(&mut manager), []);
     let status = manager.status().unwrap();
     assert!(status.threads.iter().filter(|it| ALICES.contains(&it.thread)).all(|it| it.scheduler == "rest"));
-    // What it had of the reservations is there for others again.
+    // Its part of the reservations is free for others again.
     manager.reserve(ROOT, BOBS, "RESBH 35ms 100ms", Some("RES")).unwrap();
     manager.create(ROOT, "round-robin", "A", "RES", &texts(&[("guarantee", "RESBH 1ms 100ms")])).unwrap();
 }
 
-/// A scheduler of a process, with the number of its pages, goes with the one above it whose policy is unloaded; one
-/// above which a policy is replaced stays.
+/// A user-level scheduler is destroyed, and its pages' number freed, when the policy of the scheduler above it is
+/// unloaded; when that policy is replaced, it stays.
 #[test]
 fn schedulers_of_processes_are_below_policies_that_come_and_go() {
     let mut manager = manager();

@@ -1,6 +1,6 @@
-//! Programs that ask for themselves, in C and in Rust, and users as the kernel knows them.
+//! Programs in C and in Rust that make requests for themselves, and users as the kernel identifies them.
 //!
-//! Relies on gcc, and, to be another user, on root and setpriv; what cannot be tried here says so.
+//! Relies on gcc, and, to be another user, on root and setpriv; a test that cannot run here says so.
 
 use crate::support::{FILE, Native, manager, with_server};
 use hls_control::{Client, ClientError, Manager, this_thread};
@@ -68,7 +68,7 @@ fn said(output: &Output) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// A folder whose programs everybody can run.
+/// A folder with programs that every user can run.
 fn folder_for_all() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
@@ -93,7 +93,7 @@ fn a_program_in_c_reserves_for_itself() {
     let folder = tempfile::tempdir().unwrap();
     with_server(real(), |socket| {
         let program = compile(folder.path(), socket);
-        // As any user but root it may not: that is for the next test.
+        // Only root may do this; the next test is about other users.
         let (out, err) = said(&Command::new(&program).output().unwrap());
         if fs::metadata("/proc/self").unwrap().uid() != 0 {
             println!("skipped: only root may reserve below any scheduler");
@@ -139,7 +139,7 @@ fn a_program_in_c_is_a_scheduler() {
     });
 }
 
-/// Of nine connections that a user has, the last is one too many; when another is closed there is room again.
+/// A user's ninth connection is one too many; when another one is closed there is room again.
 #[test]
 fn a_program_in_c_is_told_of_too_many_connections() {
     let folder = folder_for_all();
@@ -162,7 +162,7 @@ fn without_a_server_the_error_says_so() {
     assert_eq!(err, "no reservation of 5ms in every 33ms: No such file or directory\n");
 }
 
-/// A run that ends tells a program so by an error of its own, which no other cause has.
+/// A program learns of the end of a run by an error that has no other cause.
 #[test]
 fn a_program_in_c_can_tell_the_end_of_the_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -176,7 +176,7 @@ fn a_program_in_c_can_tell_the_end_of_the_run() {
     });
 }
 
-/// The kernel says who the peer is: `nobody` owns no scheduler, and no thread of root's.
+/// The kernel identifies the peer: `nobody` owns no scheduler, and none of root's threads.
 #[test]
 fn the_kernel_vouches_for_the_user() {
     let folder = folder_for_all();
@@ -189,7 +189,7 @@ fn the_kernel_vouches_for_the_user() {
             ("", "no reservation of 5ms in every 33ms: Operation not permitted\n")
         );
     });
-    // The same one, where a scheduler is his.
+    // The same user, now as the owner of a scheduler.
     let (native, mut layout) = Native::new(FILE, &[]);
     let at = layout.graph.schedulers.iter().position(|scheduler| scheduler.name == "RES").unwrap();
     layout.owners[at] = Some(65534);
@@ -210,7 +210,7 @@ fn a_program_in_rust_reserves_for_itself() {
             Client::connect_to(socket).and_then(|mut hls| hls.reserve(this_thread(), "RESBH 5ms 33ms", None));
         match granted {
             Ok(granted) => assert_eq!(granted.guarantee, "RESBH 5ms 33ms"),
-            // As any other user than root.
+            // When the test runs as a user other than root.
             Err(ClientError::Request { error, .. }) => assert_eq!(error, "Denied"),
             Err(error) => panic!("{error}"),
         }

@@ -1,4 +1,4 @@
-//! The socket as clients of all kinds meet it: those that ask, and those that stall, babble, flood or die.
+//! The socket and clients of all kinds: some ask, others stall, babble, flood or die.
 
 use crate::support::{ALICES, BOBS, VIDEO, manager, texts, with_server};
 use hls_control::{Client, ClientError, MAX_REQUEST, Texts};
@@ -144,7 +144,7 @@ fn a_request_that_is_too_long_ends_the_connection() {
         let _ = stream.read_to_end(&mut rest);
         assert!(rest.is_empty() || String::from_utf8_lossy(&rest).contains("hls.Control.Malformed"));
         Client::connect_to(path).unwrap().status().unwrap();
-        // One that just fits is read.
+        // A message that just fits is read.
         let mut stream = connect(path);
         let call = "{\"method\":\"a.B\"}";
         send(&mut stream, call.as_bytes());
@@ -157,8 +157,8 @@ fn a_request_that_is_too_long_ends_the_connection() {
 #[test]
 fn a_client_that_stalls_holds_up_nobody_and_is_dropped() {
     with_server(manager(), |path| {
-        // Another client is answered before the stalled one is dropped. On a busy machine that may take as long as
-        // until then, but not each time.
+        // Another client is answered before the stalled one is dropped. On a busy machine the answer may come later
+        // than that, but not each time.
         let is_answered_first = || {
             let mut stalled = connect(path);
             assert_eq!(
@@ -166,7 +166,7 @@ fn a_client_that_stalls_holds_up_nobody_and_is_dropped() {
                 "org.varlink.service.InterfaceNotFound"
             );
             send(&mut stalled, b"{\"method\":");
-            // This one asks for much and reads none of it.
+            // This client asks for much and reads none of it.
             let mut deaf = connect(path);
             let status = b"{\"method\":\"hls.Control.Status\"}\0".repeat(2_000);
             deaf.get_ref().set_nonblocking(true).unwrap();
@@ -184,7 +184,7 @@ fn a_client_that_stalls_holds_up_nobody_and_is_dropped() {
     });
 }
 
-/// Connections of root's that stay open keep nobody waiting: each is answered at once, and is still there afterwards.
+/// Open connections of root delay no client: each is answered at once, and is still open afterwards.
 #[test]
 fn every_open_connection_has_a_thread() {
     with_server(manager(), |path| {
@@ -194,12 +194,12 @@ fn every_open_connection_has_a_thread() {
             client.status().unwrap();
             open.push(client);
         }
-        // One that had to wait for the end of another would have found that one closed for its idleness.
+        // If a connection had had to wait for the end of another, that other one would have been closed as idle.
         open.iter_mut().for_each(|client| drop(client.status().unwrap()));
     });
 }
 
-/// Each client dies when it has sent so much of a request: what it asked for is done, or not, and nothing between.
+/// Each client dies after it has sent a part of a request: the request is done or not done, and nothing in between.
 #[test]
 fn a_client_that_dies_leaves_the_hierarchy_as_before_or_after() {
     let requests = [
@@ -229,7 +229,7 @@ fn a_client_that_dies_leaves_the_hierarchy_as_before_or_after() {
                 send(&mut connect(path), &message[..length]);
             }
             assert_eq!(state(), before, "{request}");
-            // All of it was sent, and nobody waits for the answer.
+            // The whole request was sent, and no client waits for the answer.
             send(&mut connect(path), &message);
             while state() == before {
                 std::thread::sleep(Duration::from_millis(1));
@@ -239,7 +239,8 @@ fn a_client_that_dies_leaves_the_hierarchy_as_before_or_after() {
     drop(manager);
 }
 
-/// The engine was made without a policy of the literature: whoever asks for a scheduler of it gets an engine with it.
+/// The engine was made without an optional policy: a request for a scheduler of that policy brings in an engine with
+/// it.
 #[test]
 fn a_policy_that_was_left_out_comes_with_its_first_scheduler() {
     let bvt = hls_core::policies().iter().find(|policy| policy.name == "bvt").expect("it is built in");
@@ -247,7 +248,7 @@ fn a_policy_that_was_left_out_comes_with_its_first_scheduler() {
     manager.engine().left_out = Some(bvt.id);
     let mut manager = with_server(manager, |path| {
         let mut hls = Client::connect_to(path).unwrap();
-        // Where something else is wrong with the request no engine is prepared.
+        // If something else is wrong with the request, no engine is prepared.
         hls.create("bvt", "B", "nowhere", &texts(&[])).unwrap_err();
         hls.create("bvt", "B", "rest", &texts(&[("nonsense", "1")])).unwrap_err();
         hls.create("bvt", "B", "rest", &texts(&[])).unwrap();
@@ -301,7 +302,7 @@ fn a_second_server_does_not_take_the_socket() {
     assert!(error.to_string().contains("expected `hls run"), "{error}");
 }
 
-/// Others can read the definitions that the server gives out, and every method in them is there.
+/// The definitions that the server gives out can be read, and every method in them exists.
 #[test]
 fn the_definitions_are_those_of_the_service() {
     with_server(manager(), |path| {
@@ -332,7 +333,7 @@ fn the_definitions_are_those_of_the_service() {
     });
 }
 
-/// Root has a socket of its own, which goes with the server; a client takes that one where it may.
+/// Root has a socket of its own, which is removed with the server; a client uses it if it may.
 #[test]
 fn root_has_a_door_of_its_own() {
     use std::os::unix::fs::PermissionsExt;
@@ -354,7 +355,7 @@ fn root_has_a_door_of_its_own() {
     assert!(!left.unwrap().exists());
 }
 
-/// An operation that an error of ours left in the middle: nobody goes on with the hierarchy, and the server says so.
+/// After an operation that a bug of ours has interrupted, no request uses the hierarchy, and the server says so.
 #[test]
 fn a_panic_ends_the_server() {
     let folder = tempfile::tempdir().unwrap();

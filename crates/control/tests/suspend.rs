@@ -1,4 +1,4 @@
-//! Threads that a scheduler holds back, wherever below it they are: on the native core.
+//! Suspending threads by a scheduler at any distance above them, on the native core.
 
 use crate::support::{ALICE, ALICES, BOB, BOBS, Native, VIDEO, manager, refused, texts};
 use hls_control::{Manager, Peer, RunningEngine};
@@ -6,7 +6,7 @@ use hls_core::VpState;
 
 const ROOT: Peer = Peer::ROOT;
 
-/// A hierarchy in which Alice has promoted a thread, and granted another one to that.
+/// A hierarchy in which Alice has promoted a thread, and granted another thread to that scheduler.
 fn promoted() -> Manager<Native> {
     let mut manager = manager();
     manager.promote(ALICE, "U", "ALICE", ALICES[0], &texts(&[])).unwrap();
@@ -15,14 +15,14 @@ fn promoted() -> Manager<Native> {
     manager
 }
 
-/// What the core knows of a thread: does it want a CPU?
+/// Whether a thread is runnable, according to the core.
 fn wants(manager: &mut Manager<Native>, tid: u32) -> bool {
     let native = manager.engine();
     let vp = native.thread(tid).unwrap().expect("it lives").key.vp;
     native.core.vp(vp).expect("it lives").state != VpState::Waiting
 }
 
-/// Who holds a thread back.
+/// The scheduler that has suspended a thread.
 fn by(manager: &mut Manager<Native>, tid: u32) -> Option<String> {
     let threads = manager.status().unwrap().threads;
     threads.into_iter().find(|thread| thread.thread == tid).expect("it lives").suspended_by

@@ -1,4 +1,4 @@
-//! Schedulers whose policy is a process: promote, demote, grant and revoke on the native core, and over the socket.
+//! User-level schedulers: promote, demote, grant and revoke on the native core, and over the socket.
 
 use crate::support::{
     ALICE, ALICES, BOB, BOBS, FILE, KERNEL_PAGE, Native, USER_PAGE, VIDEO, at, manager, manager_of, place,
@@ -29,7 +29,7 @@ fn policy() -> &'static PolicyInfo {
     hls_core::policies().iter().find(|policy| policy.name == "user-level").expect("it is built in")
 }
 
-/// The page that the core writes for the scheduler that pages were made for last.
+/// The page that the core writes for the scheduler that got its pages last.
 fn page(manager: &mut Manager<Native>) -> KernelPage {
     let native = manager.engine();
     let scheduler = *native.pages_of.last().expect("pages that were made");
@@ -81,11 +81,11 @@ fn threads_are_granted_and_revoked() {
     assert_eq!(children(&mut manager), three);
     assert_eq!(manager.revoke(ALICE, FIRST).unwrap().scheduler, "ALICE");
     assert_eq!(children(&mut manager), three[..2]);
-    // A thread is in one place; a plain move says who it is, too.
+    // A thread is in one place; a plain move identifies the child, too.
     manager.move_thread(ALICE, SECOND, "ALICE", &texts(&[])).unwrap();
     manager.move_thread(ALICE, SECOND, "U", &texts(&[("slot", "9")])).unwrap();
     assert_eq!(children(&mut manager), [(0, AGENT.into()), (9, SECOND.into())]);
-    // What the request says a child is called stands.
+    // A child number that the request gives is kept.
     manager.move_thread(ALICE, SECOND, "U", &texts(&[("child", "77")])).unwrap();
     assert_eq!(children(&mut manager)[1].1, 77);
 }
@@ -144,7 +144,7 @@ fn a_scheduler_has_63_slots_beside_the_agent_s() {
     manager.revoke(ALICE, 1_007).unwrap();
     manager.grant(ALICE, "U", FIRST, &texts(&[])).unwrap();
     assert_eq!(page(&mut manager).slot[7].child, u64::from(FIRST));
-    // One more, where the agent's place alone is free: that one is nobody's by chance.
+    // One more thread, when only the agent's slot is free: that slot is never given automatically.
     manager.revoke(ALICE, AGENT).unwrap();
     refused(&mut manager, "no slot of `U` free", |it| it.grant(ALICE, "U", SECOND, &texts(&[])));
     manager.grant(ALICE, "U", SECOND, &texts(&[("slot", "0")])).unwrap();
@@ -169,7 +169,7 @@ fn what_is_demoted_goes_with_all_below_it() {
     manager.promote(ALICE, "U", "ALICE", AGENT, &texts(&[])).expect("the name is free again");
 }
 
-/// A scheduler that asks its children for a budget takes none that has no such parameter.
+/// A scheduler that needs a budget of its children accepts no child without that parameter.
 #[test]
 fn threads_go_to_the_default_scheduler_where_the_one_above_takes_none() {
     let mut manager = manager();
@@ -185,7 +185,7 @@ fn threads_go_to_the_default_scheduler_where_the_one_above_takes_none() {
     manager.reserve(ROOT, BOBS, "RESBH 8ms 20ms", None).expect("what was given back can be given again");
 }
 
-/// Alice may take her thread out of a scheduler that is hers, and may put it into none that is not.
+/// Alice may take her thread out of her own scheduler, but may not put it into a scheduler of others.
 #[test]
 fn a_thread_is_revoked_to_where_its_user_may_put_it() {
     let file = FILE.replace("proportional-share \"ALICE\"", "user-level \"ALICE\"");
@@ -194,7 +194,7 @@ fn a_thread_is_revoked_to_where_its_user_may_put_it() {
     manager.grant(ALICE, "ALICE", AGENT, &texts(&[("slot", "0")])).unwrap();
     assert_eq!(manager.revoke(ALICE, AGENT).unwrap().scheduler, "rest");
     refused(&mut manager, "`RES`, which is not below", |it| it.demote(ALICE, "ALICE"));
-    // A scheduler of the file stays without threads, and its process may come and go.
+    // A scheduler of the file stays even without threads, and its process may come and go.
     manager.pages(ALICE, "ALICE").unwrap();
     manager.demote(ROOT, "ALICE").unwrap();
     assert_eq!(manager.engine().closed.len(), 1, "the place of the file is gone");
@@ -256,7 +256,7 @@ fn a_scheduler_below_another_knows_it_by_a_number_of_its_own() {
     assert!(first.0 == 1 && first.1 > u32::MAX.into(), "no thread has this number: {first:?}");
 }
 
-/// The engine fails at one step after the other: nothing is left of the request.
+/// The engine fails at each step in turn: nothing is left of the request.
 #[test]
 fn a_promotion_that_fails_leaves_nothing() {
     let mut manager = manager();
@@ -274,7 +274,8 @@ fn a_promotion_that_fails_leaves_nothing() {
     assert_eq!(steps, 4, "create, attach, pages, agent");
 }
 
-/// A thread that becomes the agent of one scheduler below the other comes to an end, and takes all of them with it.
+/// A thread that becomes the agent of ever deeper schedulers reaches a limit; when it ends, all of them are
+/// destroyed.
 #[test]
 fn a_thread_that_promotes_itself_without_end_is_refused() {
     let mut manager = manager();
@@ -290,7 +291,7 @@ fn a_thread_that_promotes_itself_without_end_is_refused() {
     manager.engine().exit(AGENT);
     manager.tidy().unwrap();
     assert_eq!(names(&mut manager), before);
-    // Root meets the depth that a hierarchy may have.
+    // Root reaches the limit of a hierarchy's depth.
     let mut above = "ALICE".to_owned();
     let error = (0..).find_map(|number| {
         let name = format!("U{number}");
@@ -304,7 +305,7 @@ fn a_thread_that_promotes_itself_without_end_is_refused() {
     assert_eq!(names(&mut manager), before);
 }
 
-/// As many schedulers come and go as would take all numbers, VPs and pages many times.
+/// So many schedulers are created and destroyed that leaks would use up all numbers, VPs and pages.
 #[test]
 fn promotions_in_a_loop_leave_nothing() {
     let mut manager = manager();

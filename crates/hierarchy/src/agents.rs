@@ -1,4 +1,4 @@
-//! Agents of schedulers whose policy is a process, as workloads of the simulator: `agent by="stale" cost="3us"`.
+//! Agents of schedulers with a process as their policy, as workloads of the simulator: `agent by="stale" cost="3us"`.
 
 use crate::attributes::Attributes;
 use crate::declare::{Declarations, Parent};

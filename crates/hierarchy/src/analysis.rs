@@ -10,7 +10,7 @@ use hls_core::ParamInfo;
 /// The graph that the calculus analyses, and what its edges are in the hierarchy.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// The graph; its schedulers are those of the hierarchy, in the same order.
+    /// The graph; its schedulers are the hierarchy's, in the same order.
     pub graph: calculus::Graph,
     /// For each edge of the graph, what it is in the hierarchy. In rising order.
     pub origins: Vec<Origin>,
@@ -25,8 +25,7 @@ pub struct Origin {
     pub instance: u32,
 }
 
-/// What decides how a thread of the hierarchy stands in the graph, and may be another than the file says: a workload
-/// may say it.
+/// What the graph depends on in a thread, and a workload may decide instead of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instances {
     /// How many threads there are.
@@ -89,7 +88,7 @@ fn stolen(interrupt: &Interrupt) -> calculus::Stolen {
     calculus::Stolen { every: interrupt.every.min.0, takes: interrupt.takes.max.0 }
 }
 
-/// An edge of the graph: that of one of the instances.
+/// An edge of the graph, for one instance.
 fn graph_edge(hierarchy: &Hierarchy, edge: &Edge, instance: u32, of: Instances) -> calculus::Edge {
     let params = edge
         .parent

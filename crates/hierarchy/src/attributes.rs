@@ -5,7 +5,7 @@ use crate::declare::Parent;
 use crate::model::{Child, Placed, Span, Thread, User};
 use hls_calculus::Guarantee;
 
-/// An edge that has been read, but whose place in the graph has not been judged.
+/// An edge that has been read; its place in the graph has not been judged.
 pub(crate) struct Edge {
     pub(crate) parent: Parent,
     pub(crate) child: Child,

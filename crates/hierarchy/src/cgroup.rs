@@ -1,13 +1,13 @@
 //! Paths of cgroups, and the units of systemd that they stand for.
 //!
-//! Relies on how systemd lays its cgroups out: a unit's cgroup lies in those of its slices, and what lies below belongs
-//! to the unit. Never looks at a machine.
+//! Relies on how systemd lays its cgroups out: a unit's cgroup lies in the cgroups of its slices, and what lies below
+//! belongs to the unit. Never looks at a machine.
 
 /// The longest name of a unit.
 const MAX_UNIT_BYTES: usize = 255;
 const SLICE: &str = ".slice";
 
-/// The cgroup itself, then each above it, `/` the last.
+/// The cgroup itself, then each one above it, `/` last.
 pub fn upwards(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| match path.rsplit_once('/')? {
         ("", "") => None,
@@ -18,7 +18,7 @@ pub fn upwards(path: &str) -> impl Iterator<Item = &str> {
 
 /// The units of the system's systemd that a thread of this cgroup is in: slices from the outermost on, then the service
 /// or scope. What a user's own systemd runs is in that user's service, `user@UID.service`: its units are not the
-/// system's, so nobody becomes part of one by a name.
+/// system's, so no thread becomes part of one by a name.
 pub fn units(path: &str) -> impl Iterator<Item = &str> {
     // systemd puts `_` before a name that means something to the kernel, such as `cpu.service`.
     let parts = path.split('/').skip(1).map(|part| part.strip_prefix('_').unwrap_or(part));
@@ -30,16 +30,16 @@ pub fn units(path: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a unit that has threads may be called so: a service, a scope or a slice.
+/// Whether a unit that has threads may have this name: a service, a scope or a slice.
 pub(crate) fn is_unit(name: &str) -> bool {
     let stem = [".service", ".scope", SLICE].iter().find_map(|suffix| name.strip_suffix(suffix));
     let is_of_names = |c: u8| c.is_ascii_alphanumeric() || b":-_.\\@".contains(&c);
-    // `name@.service` is a template, of which only instances run.
+    // `name@.service` is a template: only its instances run.
     let is_instance = |stem: &str| !stem.is_empty() && !stem.ends_with('@');
     stem.is_some_and(is_instance) && name.len() <= MAX_UNIT_BYTES && name.bytes().all(is_of_names)
 }
 
-/// Whether a path is that of a cgroup as the kernel tells it: absolute, without empty parts, `.` and `..`.
+/// Whether a path names a cgroup as the kernel writes it: absolute, without empty parts, `.` and `..`.
 pub(crate) fn is_path(path: &str) -> bool {
     let is_name = |part: &str| !["", ".", ".."].contains(&part) && !part.contains(char::is_control);
     path == "/" || path.strip_prefix('/').is_some_and(|parts| parts.split('/').all(is_name))

@@ -8,7 +8,7 @@ use hls_core::limits::{MAX_SCHEDULERS, MAX_VPS};
 use hls_core::pages::{AGENTS_SLOT, SLOT, SLOTS};
 use std::collections::{BTreeMap, HashMap};
 
-/// The policy that promises nothing to children that share a level, and the parameter that says which level.
+/// The policy that promises nothing to children that share a level, and the parameter that is the level.
 const LEVELLED_POLICY: &str = "fixed-priority";
 const LEVEL: &str = "priority";
 
@@ -56,9 +56,8 @@ fn report_too_many_vps(edges: &[Edge], vps: &[usize], sink: &mut Sink) {
 }
 
 /// Reports schedulers with more children than their policy takes, or with none. A join has one child, which may be as
-/// wide as the policy allows. That a scheduler has no children is not reported when there are errors, since then it may
-/// only seem so, nor of a scheduler that is the default or for `hls` or has an owner, since its children may come while
-/// it runs.
+/// wide as the policy allows. A scheduler without children is not reported when there are errors, since they may hide
+/// its children, nor if it is the default, is for `hls` or has an owner, since its children may come while it runs.
 fn report_counts(declared: &Declarations, attributes: &Attributes, vps: &[usize], sink: &mut Sink) {
     let edges = &attributes.edges;
     let mut counts = vec![0; declared.schedulers.len()];
@@ -116,8 +115,8 @@ fn report_repeated(declared: &Declarations, edges: &[Edge], sink: &mut Sink) {
     }
 }
 
-/// Warns of children that share a priority, unless the scheduler holds a CPU for each VP of that level and of those
-/// above it, so that nobody there waits for another.
+/// Warns of children that share a priority, unless the scheduler holds a CPU for each VP of that level and of the
+/// levels above it, so that no VP there waits for another.
 fn report_shared_levels(
     declared: &Declarations,
     edges: &[Edge],
@@ -153,8 +152,8 @@ fn report_shared_levels(
     }
 }
 
-/// Reports children of schedulers with pages that cannot have a slot each: several in one that the file states, or more
-/// than there are slots. Who has which of the others is decided when they come.
+/// Reports children of schedulers with pages that cannot have a slot each: several in one slot that the file states, or
+/// more children than slots. A child without a stated slot gets one when it comes.
 fn report_slots(declared: &Declarations, edges: &[Edge], vps: &[usize], sink: &mut Sink) {
     let mut firsts = HashMap::new();
     let mut counts = vec![0; declared.schedulers.len()];
@@ -200,7 +199,7 @@ fn cpus_held(schedulers: usize, edges: &[Edge], widths: &[u16]) -> Vec<usize> {
     held
 }
 
-/// Reports threads whose name is that of another thread's instance.
+/// Reports threads that have the name of another thread's instance.
 fn report_instance_names(threads: &[Thread], sink: &mut Sink) {
     let by_name: HashMap<&str, &Thread> =
         threads.iter().map(|thread| (thread.name.as_str(), thread)).collect();

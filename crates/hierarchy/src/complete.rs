@@ -17,13 +17,13 @@ use crate::model::{Child, Edge, Hierarchy, Scheduler, Span, params_of_the_unplac
 use hls_core::{ParamInfo, PolicyInfo};
 use hls_units::Nanos;
 
-/// The turn of a thread in a default scheduler that the file does not name. A thread that wakes up waits for the turns
-/// of those that came before it, and they are as many as want the CPU: at 1 ms, a dozen of them fit between two
-/// pictures of a screen. A switch takes some microseconds, so shorter turns would cost more than half a per cent.
+/// The turn of a thread in a default scheduler that the file does not name. A thread that wakes up waits for one turn
+/// of each runnable thread before it: at 1 ms, a dozen turns fit between two pictures of a screen. A switch takes some
+/// microseconds, so shorter turns would cost more than half a per cent.
 pub const DEFAULT_QUANTUM: Nanos = Nanos(1_000_000);
 
-/// What the threads of `hls` have together in every [`SERVICE_PERIOD`], where the file names no scheduler for them: as
-/// much as it takes to follow some ten thousand switches a second and to answer requests.
+/// What the threads of `hls` have together in every [`SERVICE_PERIOD`], if the file names no scheduler for them: enough
+/// to follow some ten thousand switches a second and to answer requests.
 pub const SERVICE_BUDGET: Nanos = Nanos(1_000_000);
 
 /// The period of [`SERVICE_BUDGET`].
@@ -37,8 +37,8 @@ enum Level {
 }
 
 impl Hierarchy {
-    /// The hierarchy with a default scheduler. Where the file has none it is one of proportional share, below all that
-    /// the file has: it runs when nobody there wants to, and takes nothing from any guarantee. Its threads have
+    /// The hierarchy with a default scheduler. If the file has none, one of proportional share is added below all that
+    /// the file has: it runs when nothing there is runnable, and takes nothing from any guarantee. Its threads have
     /// turns of [`DEFAULT_QUANTUM`].
     pub fn with_default(self) -> Hierarchy {
         if self.default_scheduler().is_some() {
@@ -50,8 +50,8 @@ impl Hierarchy {
     }
 
     /// The hierarchy with all that a real machine needs: a default scheduler, as above, and one for the threads of
-    /// `hls`. Where the file has none, these have [`SERVICE_BUDGET`] in every [`SERVICE_PERIOD`] before all that the
-    /// file has, which counts as stolen time, and what the default scheduler gives them beyond that.
+    /// `hls`. If the file has none, these have [`SERVICE_BUDGET`] in every [`SERVICE_PERIOD`], ahead of all that the
+    /// file has and counted as stolen time, and what the default scheduler gives them beyond that.
     pub fn for_a_machine(self) -> Hierarchy {
         if self.service_scheduler().is_some() {
             return self.with_default();
@@ -106,7 +106,7 @@ impl Completion {
         self.hierarchy.stealing = Some(reserved);
         let join = self.scheduler("join", "hls-or-rest", &[]);
         let join = self.add(join);
-        // A thread that wakes up, with a question of root's perhaps, has its turn before one that computes for long.
+        // A thread that wakes up, perhaps with a request from root, has its turn before one that computes for long.
         let service = self.scheduler("proportional-share", "hls", &[("quantum", DEFAULT_QUANTUM)]);
         let service = self.add(Scheduler { is_service: true, ..service });
         let default = self.hierarchy.default_scheduler().expect("the default was added before");
@@ -121,7 +121,8 @@ impl Completion {
         self.hang(join, service, Vec::new(), 1);
     }
 
-    /// A scheduler of this policy, whose parameters are these and presets. Named so, unless a name is taken.
+    /// A scheduler of this policy with these parameters, and presets for the rest. It has this name, unless that is
+    /// taken.
     fn scheduler(&self, policy: &str, name: &str, params: &[(&str, Nanos)]) -> Scheduler {
         let policy: Option<&'static PolicyInfo> =
             hls_core::policies().iter().find(|known| known.name == policy);

@@ -60,13 +60,13 @@ pub(crate) struct Mention {
     pub(crate) node: usize,
     pub(crate) child: Child,
     pub(crate) parent: Parent,
-    /// Whether it is the first of its child.
+    /// Whether it is the first mention of its child.
     pub(crate) is_first: bool,
     /// Whether the node is the parent's, and the child the thread that its command starts.
     pub(crate) is_agent: bool,
 }
 
-/// All that a file declares. Indices into `nodes` are those of the raw nodes.
+/// All that a file declares. Indices into `nodes` are indices of raw nodes.
 #[derive(Default)]
 pub(crate) struct Declarations {
     pub(crate) machine: Option<usize>,
@@ -88,7 +88,7 @@ enum Role {
     Tasks(usize),
     /// Something without children: an interrupt, a task, any other workload.
     Leaf,
-    /// Reported already; nothing is said about what is in it.
+    /// Reported already; nothing in it is reported.
     Unknown,
 }
 
@@ -103,7 +103,7 @@ struct Declarer<'a> {
 }
 
 /// Finds out what each node is. Parents come before their children in `nodes`. When some nodes could not be read
-/// (`is_whole` is false), a `parent` that is not found is not reported: it may be one of them.
+/// (`whole` is false), a `parent` that is not found is not reported: it may be one of them.
 pub(crate) fn declare(policies: &Policies, nodes: &[Node], whole: bool, sink: &mut Sink) -> Declarations {
     let declared = Declarations { loads: loads::read(nodes, policies, sink), ..Declarations::default() };
     let mut declarer = Declarer { policies, nodes, sink, roles: Vec::new(), names: HashMap::new(), declared };
@@ -286,8 +286,8 @@ impl<'a> Declarer<'a> {
         self.declared.mentions.push(Mention { node: at, child, parent, is_first: true, is_agent: true });
     }
 
-    /// Reports a node whose name is neither a policy nor anything else; returns whether it was probably meant as
-    /// something that is no scheduler.
+    /// Reports a node with a name that is neither a policy nor anything else; returns whether it was probably meant as
+    /// something other than a scheduler.
     fn unknown_policy(&mut self, node: &Node) -> bool {
         let word = node.name.text.as_str();
         let others: &[&str] = if node.parent.is_none() { &["machine", "thread", LOAD] } else { &["thread"] };
@@ -355,7 +355,7 @@ impl<'a> Declarer<'a> {
         }
     }
 
-    /// Notes that the node puts the child below the scheduler in whose braces it stands.
+    /// Notes that the node puts the child below the scheduler that encloses the node.
     fn mention(&mut self, node: usize, child: Child, is_first: bool) {
         let parent = match self.nodes[node].parent.map(|parent| self.roles[parent]) {
             Some(Role::Scheduler(parent)) => Parent::Scheduler(parent),

@@ -31,7 +31,7 @@ pub struct Diagnostic {
     pub expected: String,
     /// What the user can do about it.
     pub help: Option<String>,
-    /// Where the first of two stands, when the diagnostic is about the second of something that may be there once.
+    /// If the diagnostic is about the second of two things where one is allowed: the place of the first.
     pub first: Option<Span>,
 }
 

@@ -88,7 +88,7 @@ fn describe_scheduler(declared: &Declarations, at: usize) -> (String, Option<&'s
 }
 
 /// Reads the properties of the edge above a node, and reports those that the node cannot have, unless its own policy or
-/// its parent's is not known.
+/// its parent's policy is not known.
 fn edge(
     mention: &Mention,
     parent_policy: Option<&'static PolicyInfo>,
@@ -116,7 +116,7 @@ fn edge(
     Edge { parent: mention.parent, child: mention.child, params, requested, width, span: node.span() }
 }
 
-/// The agent of a scheduler, in whose node its command stands: a thread in slot 0.
+/// The agent of a scheduler that has a `command`: a thread in slot 0.
 fn agent(
     mention: &Mention,
     name: &str,

@@ -117,7 +117,7 @@ fn report_cycles(declared: &Declarations, links: &Links, order: &[usize], sink: 
         while !is_done[at] {
             is_done[at] = true;
             path.push(at);
-            // The order left out a parent of everything that it left out. On this path it closes a cycle.
+            // Whatever the order left out has a parent that it left out. A parent on this path already closes a cycle.
             at = links.parents(at).find(|parent| !is_placed[*parent]).unwrap_or(at);
         }
         if let Some(first) = path.iter().position(|on_path| *on_path == at) {

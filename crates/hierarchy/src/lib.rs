@@ -5,8 +5,8 @@
 //! properties; `graph`, `children` and `who` judge the whole. Each reports into one sink, so that a file's errors come
 //! all at once. [`analysis`] hands a hierarchy to the calculus, [`settings`] the numbers of it that could be changed.
 //!
-//! A file may name the policies of the core ([`policies`](policies())). Policies that it loads come from whoever reads
-//! it: [`loads`](loads()) finds the statements, and [`read_with`] takes the [`Policies`].
+//! A file may name the policies of the core ([`policies`](policies())) and policies that it loads. The caller supplies
+//! the latter: [`loads`](loads()) finds the statements, and [`read_with`] takes the [`Policies`].
 //!
 //! # The language
 //! ```kdl
@@ -30,16 +30,16 @@
 //! load "versions/asked_times.c" as="asked-2"    // under another name, beside the first
 //! asked-times "A" { thread "clock" }
 //! ```
-//! A file that does not say `machine cpus=` leaves the number of CPUs to whoever reads it ([`Cpus`]). A property whose
-//! name is a parameter both of a scheduler's policy and of its parent's sets both. Times stand in
-//! quotes, with a unit; below a uniformly slower processor (RESU) CPU time, guarantees included, is in its time. A name
-//! may be left out where the policy's name says enough. The default `width` is that of the parent, and 1 below policies
-//! that hand out one CPU's time. A thread has at most one workload: `cpu-bound`; `periodic run every deadline? offset?
-//! jitter?`; `bursty run sleep stall?`; `frame-renderer frame gap`; or `tasks by="edf"` (or `by="priority"`, the first
-//! task being the highest) with `task "NAME"` in its braces, each as `periodic` has it; or, for the thread in slot 0 of
-//! a scheduler whose policy is a process, where that is simulated, `agent by cost slice? behind?`.
+//! A file that does not say `machine cpus=` leaves the number of CPUs to the caller ([`Cpus`]). A property that is a
+//! parameter both of a scheduler's policy and of its parent's policy sets both. Times stand in quotes, with a unit;
+//! below a uniformly slower processor (RESU) CPU time, guarantees included, is in its time. A name may be left out
+//! where the policy's name says enough. The default `width` is the parent's width, and 1 below policies that hand out
+//! one CPU's time. A thread has at most one workload: `cpu-bound`; `periodic run every deadline? offset? jitter?`;
+//! `bursty run sleep stall?`; `frame-renderer frame gap`; or `tasks by="edf"` (or `by="priority"`, the first task being
+//! the highest) with `task "NAME"` in its braces, each as `periodic` has it; or, for the thread in slot 0 of a
+//! scheduler with a process as its policy, where that is simulated, `agent by cost slice? behind?`.
 //!
-//! On a real machine a thread of the file stands for threads there, and the file says who owns what:
+//! On a real machine a thread of the file stands for threads there, and a scheduler may have an owner:
 //! ```kdl
 //! time-sharing "rest" priority=0 default=#true           // where all go whom no thread of the file means; at most one
 //! round-robin "hls" priority=2 service=#true             // where the threads of hls itself go; at most one
@@ -55,7 +55,7 @@
 //! instances; the others wait in the default. In the simulator all this says nothing: there a thread does what its
 //! workload says, or else computes.
 //!
-//! A scheduler whose policy is a process may say by what `command` the engine starts that process:
+//! A scheduler with a process as its policy may say by what `command` the engine starts that process:
 //! ```kdl
 //! user-level "S" command="./my-sched" { thread "a" slot=1; }    // and a thread `S-agent` in slot 0, the command's own
 //! ```

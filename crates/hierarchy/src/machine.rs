@@ -9,16 +9,16 @@ use crate::value::{self, LONGEST, SHORTEST};
 use hls_core::limits::MAX_CPUS;
 use hls_units::Nanos;
 
-/// How many CPUs the machine of a hierarchy has, as far as the one who reads the file decides it.
+/// How many CPUs the machine of a hierarchy has, as far as the caller of the reader decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cpus {
-    /// So many, whatever the file says.
+    /// This many, whatever the file says.
     Exactly(u16),
-    /// So many where the file does not say.
+    /// This many if the file does not say.
     UnlessStated(u16),
 }
 
-/// The machine of a file that says nothing, but for its CPUs: precise timers, no costs, nothing stolen.
+/// The machine of a file that says nothing but its CPUs: precise timers, no costs, nothing stolen.
 const DEFAULT: Machine = Machine {
     cpus: 1,
     stated_cpus: None,
@@ -47,7 +47,7 @@ pub(crate) fn read(
     let switch_cost = properties.read("switch-cost", sink, |p| value::time(p, Nanos::ZERO..=LONGEST));
     let decision_cost = properties.read("decision-cost", sink, |p| value::time(p, Nanos::ZERO..=LONGEST));
     properties.finish(sink);
-    // Where the file's number of CPUs was refused, nothing else in the file is to be refused for it.
+    // If the file's number of CPUs was refused, nothing else in the file is refused because of it.
     let otherwise = match node.is_whole && node.property("cpus").is_none() {
         true => preset,
         false => MAX_CPUS as u16,

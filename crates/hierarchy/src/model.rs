@@ -2,8 +2,8 @@
 //!
 //! Invariants (the reader, [`crate::read()`], establishes them; nothing changes a model afterwards): there is exactly
 //! one root scheduler; the graph has no cycle and at most `hls_core::limits::MAX_DEPTH` levels of schedulers; every
-//! edge but those of joins has one parent per child; every parameter lies in the range that its policy states; names
-//! are unique over schedulers and over threads, and no scheduler has the name of a thread.
+//! child but a join has one parent; every parameter lies in the range that its policy states; names are unique over
+//! schedulers and over threads, and no scheduler has the name of a thread.
 
 use crate::glob::Glob;
 use hls_calculus::Guarantee;
@@ -42,12 +42,12 @@ pub struct Hierarchy {
     pub schedulers: Vec<Scheduler>,
     /// The threads in file order.
     pub threads: Vec<Thread>,
-    /// What threads serve, by the numbers that their programs have for them.
+    /// The queues that threads serve, by the numbers that the programs have for them.
     pub queues: Vec<Queue>,
     /// The edges in file order. The first is the root's own: parent `None`.
     pub edges: Vec<Edge>,
-    /// Index into `schedulers` of one whose CPU time counts as stolen from all that is not below it, as that of
-    /// interrupts does. No file has one: it comes with [`Hierarchy::for_a_machine`].
+    /// Index into `schedulers` of the one that steals: its CPU time counts as stolen, as interrupt time does, from all
+    /// that is not below it. No file states one: [`Hierarchy::for_a_machine`] adds it.
     pub stealing: Option<usize>,
 }
 
@@ -55,18 +55,18 @@ impl Hierarchy {
     /// The edge of this number.
     ///
     /// # Panics
-    /// Where the number is another hierarchy's, and this one has not as many edges.
+    /// If the number is another hierarchy's, and this one has fewer edges.
     pub fn edge(&self, edge: ModelEdge) -> &Edge {
         &self.edges[edge.0]
     }
 
-    /// Index into `schedulers` of the one for all threads that no node of the file stands for, when the file has one.
+    /// Index into `schedulers` of the one for all threads that no node of the file stands for, if the file has one.
     pub fn default_scheduler(&self) -> Option<usize> {
         self.schedulers.iter().position(|scheduler| scheduler.is_default)
     }
 
-    /// Index into `schedulers` of the one whose agent a thread of the file is: it decides there, by the scheduler's
-    /// pages, who runs.
+    /// Index into `schedulers` of the one that this thread of the file is the agent of: through the scheduler's pages,
+    /// the agent decides which child runs.
     pub fn scheduler_of_agent(&self, thread: usize) -> Option<usize> {
         let edge = self.edges.iter().find(|edge| edge.child == Child::Thread(thread))?;
         let policy = self.schedulers[edge.parent?].policy;
@@ -74,18 +74,18 @@ impl Hierarchy {
         edge.parent.filter(|_| policy.has_pages && edge.params[slot] == pages::AGENTS_SLOT)
     }
 
-    /// Index into `schedulers` of the one for the threads of `hls` itself, when the file has one.
+    /// Index into `schedulers` of the one for the threads of `hls` itself, if the file has one.
     pub fn service_scheduler(&self) -> Option<usize> {
         self.schedulers.iter().position(|scheduler| scheduler.is_service)
     }
 }
 
-/// The share of a thread that nobody placed, as the fair class of Linux counts weights. In the kernel engine it is that
-/// of nice 0: with each nice value less a thread has 1.25 times as much, from 15 at nice 19 to 88,818 at nice -20.
+/// The share of a thread that nobody placed, in the weights of Linux's fair class. In the kernel engine it is the share
+/// at nice 0: each nice value less multiplies a thread's share by 1.25, from 15 at nice 19 to 88,818 at nice -20.
 pub const SHARE_OF_NICE_0: u64 = 1024;
 
-/// What a thread that nobody placed has of its VP below a scheduler of this policy, in the policy's order: the presets,
-/// and [`SHARE_OF_NICE_0`].
+/// The parameters, in the policy's order, that the VP of a thread that nobody placed has below a scheduler of this
+/// policy: the presets, and [`SHARE_OF_NICE_0`].
 pub fn params_of_the_unplaced(policy: &PolicyInfo) -> Vec<u64> {
     let value = |param: &hls_core::ParamInfo| match param.name {
         "share" => SHARE_OF_NICE_0,
@@ -99,7 +99,7 @@ pub fn params_of_the_unplaced(policy: &PolicyInfo) -> Vec<u64> {
 pub struct Machine {
     /// Number of CPUs, 1 to `hls_core::limits::MAX_CPUS`.
     pub cpus: u16,
-    /// How many the file says there are, if it does; whoever read it may have said otherwise.
+    /// The number of CPUs that the file states, if it does; the caller of the reader may have overruled it.
     pub stated_cpus: Option<u16>,
     /// Timer interrupts a second, when time is enforced by ticks; `None`: timers are precise.
     pub tick_hz: Option<u32>,
@@ -131,7 +131,7 @@ pub struct Interrupt {
 pub struct LoadStatement {
     /// The policy's C file; a relative path begins at the folder of the hierarchy file.
     pub path: String,
-    /// The name that the policy is to have; `None`: that of its C file.
+    /// The name that the policy is to have; `None`: the name of its C file.
     pub name: Option<String>,
     /// Where it stands in the file.
     pub span: Span,
@@ -157,7 +157,7 @@ pub struct Scheduler {
     pub declared: Option<Arc<Declared>>,
     /// Values of `policy.scheduler_params`, in that order, defaults filled in.
     pub params: Vec<u64>,
-    /// Who may change what is below it while it runs, within what it is guaranteed; `None`: root alone.
+    /// The user that may change what is below it while it runs, within its guarantee; `None`: root alone.
     pub owner: Option<Placed<User>>,
     /// Whether the threads of a real machine that no node of the file stands for go here. One scheduler at most has it.
     pub is_default: bool,
@@ -178,26 +178,26 @@ pub enum User {
     Uid(u32),
 }
 
-/// Which threads of a real machine a thread of the file stands for. They are its instances, as far as those go. The
-/// simulator has no use for it.
+/// The threads of a real machine that a thread of the file stands for. They become its instances, up to their number.
+/// The simulator ignores them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Who {
-    /// Those of the process that the engine starts with these words (the program, its arguments; no shell sees them),
-    /// and those of all processes that descend from it.
+    /// The threads of the process that the engine starts with these words (the program, its arguments; no shell sees
+    /// them), and of all processes that descend from it.
     Command(Vec<String>),
-    /// The thread of this number, or all those of the process of this number.
+    /// The thread of this number, or all threads of the process of this number.
     Pid(u32),
-    /// Those whose name matches. A thread's first name is that of its program; it may give itself another.
+    /// Threads with a matching name. A thread starts with the name of its program; it may give itself another.
     Comm(Glob),
-    /// Those in this cgroup (its path within cgroup v2: absolute, without `.`, `..` or empty parts) or below it.
+    /// Threads in this cgroup (its path within cgroup v2: absolute, without `.`, `..` or empty parts) or below it.
     Cgroup(String),
-    /// Those in this unit of the system's systemd: a service, a scope, or a slice with all that is in it.
+    /// Threads in this unit of the system's systemd: a service, a scope, or a slice with all that is in it.
     Unit(String),
     /// The kernel's threads that do the work of this source of interrupts.
     Source(Source),
 }
 
-/// A source of interrupts whose work threads of the kernel do, where the kernel is asked to.
+/// A source of interrupts that is handled by threads of the kernel, if the kernel is asked to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A network device: a thread for each of its queues (threaded NAPI).
@@ -251,7 +251,7 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// The source of interrupts whose work the thread does, if it is one of the kernel's.
+    /// The source of interrupts that the thread handles, if it is a thread of the kernel.
     pub fn source(&self) -> Option<&Source> {
         match &self.who.as_ref()?.value {
             Who::Source(source) => Some(source),

@@ -15,7 +15,7 @@ use std::ops::RangeInclusive;
 const BUDGET: &str = "budget";
 const PERIOD: &str = "period";
 
-/// What a file asks for on the edge whose parameters are read.
+/// What a file asks for on the edge that the parameters are read for.
 #[derive(Clone, Copy)]
 pub(crate) enum Request<'g> {
     /// Nothing, or the parameters are not an edge's.
@@ -53,7 +53,7 @@ pub(crate) fn read(
     values.flatten().collect()
 }
 
-/// Which number of a guarantee sets a parameter as well: of a basic reservation, amount and period.
+/// Which number of a guarantee sets a parameter as well: amount and period of a basic reservation do.
 pub fn set_by(guarantee: &Guarantee, param: &str) -> Option<usize> {
     match (guarantee, param) {
         (Guarantee::Reservation { continuity: Continuity::Basic, .. }, BUDGET) => Some(0),

@@ -1,8 +1,8 @@
-//! The policies that a file may name: those that are built into the core, and those that were loaded, which whoever
-//! reads a file must give.
+//! The policies that a file may name: those that are built into the core, and loaded ones, which the caller of the
+//! reader supplies.
 //!
-//! Relies on the core's registry and on that of the analyses, and on what loaded policies say of themselves; no policy
-//! is known by name.
+//! Relies on the core's registry and on the registry of the analyses, and on what loaded policies say of themselves; no
+//! policy is known by name.
 
 use hls_calculus::schedulers::{self, Declared, DeclaredError, Signature};
 use hls_core::{ParamInfo, PolicyInfo, Unit};
@@ -35,7 +35,7 @@ pub struct Policy {
 /// Why a policy cannot be used in files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unusable {
-    /// Its name is one that files cannot use.
+    /// Files cannot use its name.
     Name {
         /// Its name.
         found: &'static str,
@@ -63,7 +63,7 @@ impl Policies {
     /// refer to them without being counted.
     ///
     /// # Errors
-    /// Its name is that of another, or none that a file can say; or what it declares cannot be read.
+    /// Another policy has its name, or a file cannot use the name; or what it declares cannot be read.
     pub fn load(&mut self, info: &PolicyInfo) -> Result<(), Unusable> {
         if self.find(info.name).is_some() {
             return Err(Unusable::Name { found: info.name, expected: "a name that no other policy has" });
@@ -84,7 +84,7 @@ impl Policies {
 }
 
 impl Policy {
-    /// A policy that was loaded. It may declare that it promises what a policy does that need not be loaded.
+    /// A policy that was loaded. It may declare that it promises the same as a policy that need not be loaded.
     fn loaded(info: &PolicyInfo) -> Result<Policy, Unusable> {
         if let Some(expected) = name_fault(info.name) {
             return Err(Unusable::Name { found: info.name, expected });
@@ -110,7 +110,7 @@ impl fmt::Display for Unusable {
 
 impl std::error::Error for Unusable {}
 
-/// What a policy's name should be, if it is not: a word that a file can begin a node with, and that means nothing else.
+/// What is expected of a policy's name, unless it fits: a word that can begin a node and means nothing else in a file.
 pub(crate) fn name_fault(name: &str) -> Option<&'static str> {
     let is_word = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(policies().len(), schedulers::REGISTRY.len());
     }
 
-    /// What several policies ask for by one name is one thing: the budget of a reservation is that of a CBS.
+    /// A parameter means the same in every policy that has it: a reservation's budget is a CBS's budget.
     #[test]
     fn parameters_of_one_name_are_alike() {
         let params =

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 
 /// How many entries a queue may be said to hold.
 const HOLDS: RangeInclusive<u64> = 1..=1_000_000;
-/// How many it holds where nobody says so.
+/// How many it holds where the file does not say so.
 const HOLDS_PRESET: u32 = 512;
 
 /// The queues that were named so far.
@@ -25,7 +25,7 @@ struct Named {
     /// How much it holds, and where that stands.
     holds: Option<(u32, Span)>,
     is_served: bool,
-    /// The first property that says that something is put into it, if any does, and where that stands.
+    /// The first property that puts something into it, if any does, and the place of that property's value.
     fed: Option<(String, Span)>,
 }
 
@@ -52,7 +52,7 @@ impl Queues {
         Ok(id)
     }
 
-    /// What this property says of how much the queue holds. All who say so must say the same.
+    /// Reads how many entries this property says the queue holds. All properties that say so must say the same.
     pub(crate) fn holds(&mut self, id: QueueId, property: &Property) -> Result<(), Refusal> {
         let holds = value::whole(property, HOLDS)? as u32;
         let queue = &mut self.named[id as usize];
@@ -70,7 +70,7 @@ impl Queues {
         }
     }
 
-    /// All queues, in the order of their numbers. Reports those that nobody serves.
+    /// All queues, in the order of their numbers. Reports those that no thread serves.
     pub(crate) fn finish(self, sink: &mut Sink) -> Vec<Queue> {
         let served = || self.named.iter().filter(|queue| queue.is_served).map(|queue| &queue.name[..]);
         for queue in self.named.iter().filter(|queue| !queue.is_served) {

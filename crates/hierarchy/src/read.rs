@@ -35,8 +35,8 @@ pub fn read(bytes: &[u8]) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic
     if errors.is_empty() { Ok((hierarchy, warnings)) } else { Err(errors) }
 }
 
-/// Reads a hierarchy file with these policies, which must have those that its [`crate::loads()`] are for, and for a
-/// machine with so many CPUs.
+/// Reads a hierarchy file for a machine with the CPUs that `cpus` states. `policies` must include those that the file
+/// loads, which [`crate::loads()`] finds.
 ///
 /// # Errors
 /// As [`read`].

@@ -15,8 +15,8 @@ const FIRST_STEP_NS: u64 = 1_000;
 /// The finest share that a need is changed by, as parts of one.
 const SHARE_GRAINS: u64 = 1_000_000;
 
-/// Every number that one change in the file changes, with the values that the reader accepts: first those of the
-/// schedulers, then those of the edges, each in the order of `hierarchy`, of which `input` was made.
+/// Every number that one change in the file can change, with the values that the reader accepts: first the schedulers'
+/// numbers, then the edges' numbers, each in the order of `hierarchy`, from which `input` was made.
 pub fn settings(hierarchy: &Hierarchy, input: &Input) -> Vec<Setting> {
     let mut settings = Vec::new();
     for (at, scheduler) in hierarchy.schedulers.iter().enumerate() {
@@ -33,19 +33,19 @@ pub fn settings(hierarchy: &Hierarchy, input: &Input) -> Vec<Setting> {
     settings
 }
 
-/// The parameters of an edge, and the numbers of its guarantee that set none of them.
+/// The parameters of an edge, and the numbers of its guarantee that set no parameter.
 fn of_edge(hierarchy: &Hierarchy, edge: &Edge, owner: &Owner, settings: &mut Vec<Setting>) {
     let policy = edge.parent.map(|parent| &hierarchy.schedulers[parent].policy);
     let infos = policy.map_or(&[][..], |policy| &policy.vp_params);
     let mut of_vp = of_vp(owner, infos, &edge.params, edge.requested.as_ref());
     if policy.is_some_and(|policy| policy.has_pages) {
-        // Numbers, but they say which child it is, and not what it is to have.
+        // These numbers say which child it is, not what it gets.
         of_vp.retain(|setting| !matches!(setting.param.as_deref(), Some(SLOT | CHILD)));
     }
     settings.extend(of_vp);
 }
 
-/// The parameters of a VP, and the numbers of the guarantee that is asked for that set none of them.
+/// The parameters of a VP, and the numbers of its requested guarantee that set no parameter.
 pub fn of_vp(owner: &Owner, infos: &[ParamInfo], values: &[u64], asked: Option<&Guarantee>) -> Vec<Setting> {
     let mut settings = Vec::new();
     let mut setting_one = Vec::new();

@@ -45,7 +45,7 @@ pub(crate) struct Node {
     pub(crate) name: Name,
     pub(crate) arguments: Vec<Value>,
     pub(crate) properties: Vec<Property>,
-    /// The node in whose braces it stands: an index, smaller than its own.
+    /// The node that it stands in: an index, smaller than its own.
     pub(crate) parent: Option<usize>,
     /// Whether all of its arguments and properties could be read.
     pub(crate) is_whole: bool,
@@ -167,7 +167,7 @@ impl Parser<'_, '_> {
         Some(self.nodes.len() - 1)
     }
 
-    /// Reads `value` or `name = value`, of which the first word is known. Without a node: goes past it.
+    /// Reads `value` or `name = value`, given its first word. Without a node: goes past it.
     fn entry(&mut self, node: Option<usize>, kind: Kind, span: Span) {
         let has_value = self.lexer.peek(self.sink) == Kind::Equals;
         let value = if has_value { self.behind_equals(span.start) } else { None };

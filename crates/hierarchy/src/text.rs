@@ -1,4 +1,4 @@
-//! The bytes of a hierarchy file as text, or why they are none.
+//! The bytes of a hierarchy file as text, or why they are not text.
 
 use crate::diagnostic::{Diagnostic, Sink};
 

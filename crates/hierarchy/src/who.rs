@@ -1,5 +1,5 @@
-//! Whom a file means on a real machine: the threads that a `thread` stands for, the default, the threads of `hls`, the
-//! owner of a scheduler.
+//! What a file says about a real machine: the threads that a `thread` stands for, the default scheduler, the scheduler
+//! for the threads of `hls`, the owner of a scheduler.
 //!
 //! Never asks a machine: whether there is such a user, process or cgroup is for the command that runs the hierarchy to
 //! find out; the model has the places in the file for its messages.
@@ -40,7 +40,7 @@ const MAX_PID: u64 = 1 << 22;
 const NO_UID: u32 = u32::MAX;
 const MAX_USER_BYTES: usize = 255;
 
-/// Reads what one property says about who is meant.
+/// Reads the threads that one property stands for.
 type Rule = fn(&Property) -> Result<Who, Refusal>;
 
 const RULES: [(&str, Rule); 6] = [
@@ -79,7 +79,7 @@ pub(crate) fn agent(property: &Property, sink: &mut Sink) -> Option<Placed<Who>>
     sink.ok(command(property)).map(|value| Placed { value, span: property.value.span.clone() })
 }
 
-/// Reads who owns a scheduler.
+/// Reads the owner of a scheduler.
 pub(crate) fn owner(properties: &mut Properties, sink: &mut Sink) -> Option<Placed<User>> {
     properties.read("owner", sink, user)
 }
@@ -247,7 +247,8 @@ fn source(property: &Property) -> Result<Who, Refusal> {
     source.map(Who::Source).ok_or_else(|| refuse(property, expected))
 }
 
-/// Whether a network device may have this name, and its threads can be told from those of others: `napi/DEVICE-`.
+/// Whether a network device may have this name, and its threads can be told from other devices' threads:
+/// `napi/DEVICE-`.
 fn is_device(name: &str) -> bool {
     let is_part = |c: char| !c.is_whitespace() && !c.is_control() && c != '/' && c != ':';
     (1..=MAX_COMM_BYTES - "napi/-".len()).contains(&name.len())

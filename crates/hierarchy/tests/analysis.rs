@@ -54,7 +54,7 @@ fn instances_become_edges_that_lead_back() {
     assert_eq!(children, [(thread("a"), false), (thread("b-0"), true), (thread("b-1"), true)]);
 }
 
-/// A loaded policy's own word reaches the calculus, each version's its own.
+/// What a loaded policy declares reaches the calculus, separately for each version.
 #[test]
 fn what_a_loaded_policy_declares_is_analysed() {
     let hierarchy = read(include_str!("ok/loads.kdl"));
@@ -75,7 +75,7 @@ fn a_file_that_loads_is_refused_where_nothing_can() {
     assert_eq!(found, [(0..14, "a policy from a file of its own")]);
 }
 
-/// A policy that says something of itself, and is otherwise that of the tests.
+/// The tests' policy, with a declaration added.
 fn told(name: &'static str, provides: &'static str) -> Result<Policies, Unusable> {
     let file = b"load \"round_table.c\"";
     let policies = common::policies(file);
@@ -102,7 +102,7 @@ fn policies_that_cannot_be_used_are_refused() {
     }
 }
 
-/// What a setting is of, what else it sets, and the values that it may have.
+/// What a setting belongs to, what else it sets, and the values that it may have.
 fn shown(setting: &Setting) -> String {
     let param = setting.param.as_deref().unwrap_or("need");
     let asked = setting.asked.map_or(String::new(), |number| format!(", number {number}"));
@@ -183,8 +183,8 @@ fn a_file_without_a_default_scheduler_gets_a_fair_one_below_all() {
     assert_eq!(params_of_the_unplaced(stated.schedulers[0].policy), [8]);
 }
 
-/// On a real machine `hls` has a reservation before the file's root, whose promises stay as they were, and what the
-/// default scheduler gives it beyond that.
+/// On a real machine `hls` has a reservation ahead of the file's root, and what the default scheduler gives it beyond
+/// that. The root's promises stay as they were.
 #[test]
 fn hls_has_a_reservation_that_takes_no_promise_away() {
     let labels = |hierarchy: &Hierarchy| {

@@ -1,4 +1,4 @@
-//! How many CPUs the machine of a hierarchy has: as whoever reads the file says, or as the file does.
+//! How many CPUs the machine of a hierarchy has: the caller's number or the file's.
 
 use hls_hierarchy::{Cpus, Policies, read_with};
 

@@ -16,7 +16,7 @@ fn good_files_are_read() {
     });
 }
 
-/// The core's own policies differ from those of the tests in their limits at most.
+/// The core's own policies differ from the tests' policies in their limits at most.
 #[test]
 fn good_files_are_good_with_the_core_s_policies() {
     for file in hierarchy_files("ok") {

@@ -11,7 +11,7 @@ fn read(text: &str) -> Result<(Hierarchy, Vec<Diagnostic>), Vec<Diagnostic>> {
     read_with(&common::policies(text.as_bytes()), Cpus::UnlessStated(1), text.as_bytes())
 }
 
-/// The error whose line holds `wanted`.
+/// Asserts that the line of an error holds `wanted`.
 #[track_caller]
 fn assert_refused(text: &str, wanted: &str) {
     let errors = read(text).expect_err("it is read without an error");
@@ -108,7 +108,7 @@ fn places_are_exact_inside_strings() {
     assert_eq!(&text[errors[0].span.clone()], "5 parsecs");
 }
 
-/// Whoever loads the file finds out whether there is such a user, process or cgroup, and says where it was named.
+/// The caller finds out whether there is such a user, process or cgroup, and says where it was named.
 #[test]
 fn what_only_a_machine_knows_has_its_place() {
     let text = "time-sharing owner=\"nobody\" {\n  thread \"a\" pid=7\n  thread \"b\" command=\"true\"\n}";

@@ -1,5 +1,5 @@
 //! Agents of user-level schedulers from programs: shared objects that export `hls_agent_turn` (`include/hls_turn.h`),
-//! for whoever plays the process of a scheduler.
+//! for code that simulates the process of a scheduler.
 
 use crate::pages::{KernelPage, UserPage};
 use std::error::Error;
@@ -12,12 +12,12 @@ use std::sync::Arc;
 /// `hls_agent_turn`.
 type Turn = unsafe extern "C" fn(*const KernelPage, *mut UserPage, *mut *mut c_void);
 
-// SAFETY: the function of the C library, of which this program has one.
+// SAFETY: the C library's function; this program has one C library.
 unsafe extern "C" {
     fn free(memory: *mut c_void);
 }
 
-/// A program that was opened. It goes with the last agent that it has.
+/// A program that was opened. It is closed with its last agent.
 pub struct AgentProgram {
     turn: Turn,
     /// The shared object in which `turn` lies; closed last.
@@ -31,33 +31,35 @@ impl fmt::Debug for AgentProgram {
 }
 
 impl AgentProgram {
-    /// Opens a shared object, whose code then runs in this process with all its rights: so open what this user may run.
+    /// Opens a shared object, whose code then runs in this process with all its rights: so open only what this user
+    /// may run.
     ///
     /// # Errors
-    /// Why the dynamic linker does not take it, or what it lacks.
+    /// Why the dynamic linker refuses it, or which symbol it lacks.
     pub fn open(path: &Path) -> Result<Arc<AgentProgram>, String> {
-        // SAFETY: its initialisers may do anything: that the user may run it is what this function's text asks for.
+        // SAFETY: its initialisers may do anything; the caller opens only what the user may run, as the text above
+        // demands.
         let object = unsafe { libloading::Library::new(path) }.map_err(in_words)?;
-        // SAFETY: the type is that of include/hls_turn.h.
+        // SAFETY: the type is the one in include/hls_turn.h.
         let turn = *unsafe { object.get::<Turn>(b"hls_agent_turn\0") }.map_err(in_words)?;
         Ok(Arc::new(AgentProgram { turn, _object: object }))
     }
 }
 
-/// What the dynamic linker says.
+/// The message of the dynamic linker.
 fn in_words(error: libloading::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// An agent, whose policy is a program's.
+/// An agent with the policy of a program.
 #[derive(Debug)]
 pub struct ProgramAgent {
     program: Arc<AgentProgram>,
-    /// The program's own; NULL before the first turn.
+    /// Belongs to the program; NULL before the first turn.
     state: *mut c_void,
 }
 
-// SAFETY: the state is this agent's alone, and what it does not lead to the program does not use.
+// SAFETY: the state belongs to this agent alone, and the program uses nothing that is not reachable from it.
 unsafe impl Send for ProgramAgent {}
 
 impl ProgramAgent {
@@ -66,16 +68,17 @@ impl ProgramAgent {
         ProgramAgent { program, state: ptr::null_mut() }
     }
 
-    /// A turn: reads the one page, and changes the other.
+    /// A turn: reads the kernel page, and changes the user page.
     pub fn turn(&mut self, kernel: &KernelPage, user: &mut UserPage) {
-        // SAFETY: the function is that of include/hls_turn.h: it uses the pages and its own state, while it runs.
+        // SAFETY: the function is the one of include/hls_turn.h: it uses only the pages and its own state, while it
+        // runs.
         unsafe { (self.program.turn)(kernel, user, &mut self.state) };
     }
 }
 
 impl Drop for ProgramAgent {
     fn drop(&mut self) {
-        // SAFETY: as include/hls_turn.h says, the caller's to free when there are no more turns.
+        // SAFETY: as include/hls_turn.h says, the caller frees it when there are no more turns.
         unsafe { free(self.state) };
     }
 }

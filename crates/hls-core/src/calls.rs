@@ -1,5 +1,5 @@
-//! The entry points that build and change a hierarchy, whoever makes the calls: the native core of this process, or a
-//! core that runs in the kernel.
+//! The entry points that build and change a hierarchy, for the native core of this process and for a core that runs
+//! in the kernel.
 
 use crate::limits;
 use crate::numbers::{CoreScheduler, CoreVp};
@@ -22,7 +22,7 @@ impl Params {
     }
 }
 
-/// Why the core refused a call; `enum hls_error` in words.
+/// Why the core refused a call: `enum hls_error`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoreError {
     /// No free entry: one of [`limits`] is reached.
@@ -31,9 +31,9 @@ pub enum CoreError {
     NotFound,
     /// A parameter is out of the range that the policy states.
     Param,
-    /// The scheduler still has children or a parent; or the CPU is the last that is online.
+    /// The scheduler still has children or a parent; or the CPU is the last one online.
     Busy,
-    /// The policy takes no further child.
+    /// The policy accepts no further child.
     Children,
     /// The hierarchy would be deeper than [`limits::MAX_DEPTH`], or have a cycle.
     Depth,
@@ -61,7 +61,7 @@ impl fmt::Display for CoreError {
 impl std::error::Error for CoreError {}
 
 impl CoreError {
-    /// The error that an entry point means by this number below 0.
+    /// The error for a negative result of an entry point.
     pub fn from_answer(answer: i64) -> CoreError {
         match answer {
             -1 => CoreError::Full,
@@ -93,12 +93,12 @@ pub trait Calls {
     }
 
     /// The CPU goes offline: the VPs that had it lose it, and it is granted to no other. The last CPU cannot go
-    /// ([`CoreError::Busy`]). No effect where it is offline already.
+    /// ([`CoreError::Busy`]). No effect if it is offline already.
     fn offline(&mut self, cpu: u16, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::Offline, Call::at(now, cpu.into())).and_then(answer).map(drop)
     }
 
-    /// The CPU is back. No effect where it is online.
+    /// The CPU is back. No effect if it is online.
     fn online(&mut self, cpu: u16, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::Online, Call::at(now, cpu.into())).and_then(answer).map(drop)
     }
@@ -121,8 +121,8 @@ pub trait Calls {
             .map(CoreVp)
     }
 
-    /// Attaches a scheduler, or a new thread (`None`), below `parent`, at the time of the last call, as a hierarchy is
-    /// built; returns the VP.
+    /// Attaches a scheduler, or a new thread (`None`), below `parent`, at the time of the last call, while a
+    /// hierarchy is built; returns the VP.
     fn attach(
         &mut self,
         parent: CoreScheduler,
@@ -166,12 +166,13 @@ pub trait Calls {
         self.make(Op::SetAffinity, Call { value: cpus, ..Call::at(now, vp.0) }).and_then(answer).map(drop)
     }
 
-    /// From now on the changes of a VP's state are recorded, its state now first; or, with `false`, no more.
+    /// Records the changes of a VP's state from now on, beginning with its present state; with `false`, stops
+    /// recording.
     fn watch(&mut self, vp: CoreVp, on: bool) -> Result<(), CoreError> {
         self.make(Op::Watch, Call { a: vp.0, b: u32::from(on), ..Call::default() }).and_then(answer).map(drop)
     }
 
-    /// Sets parameter number `param` that a VP has with the scheduler above it. A refusal changes nothing.
+    /// Sets parameter number `param` of a VP below its scheduler. A refusal changes nothing.
     fn message(&mut self, vp: CoreVp, param: u32, value: u64, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::Message, Call { b: param, value, ..Call::at(now, vp.0) }).and_then(answer).map(drop)
     }
@@ -181,7 +182,7 @@ pub trait Calls {
         self.make(Op::Tell, Call { b: message, params: payload.0, ..Call::at(now, vp.0) }).and_then(answer)
     }
 
-    /// Gives a scheduler another policy in place of its own. A refusal changes nothing, except where the new policy
+    /// Gives a scheduler another policy in place of its own. A refusal changes nothing, except if the new policy
     /// refuses a child: then the scheduler has the fallback.
     fn replace(
         &mut self,
@@ -194,14 +195,14 @@ pub trait Calls {
         self.make(Op::Replace, call).and_then(answer).map(drop)
     }
 
-    /// A process takes over a scheduler that has pages, or leaves it: the pages become those of a beginning, where the
-    /// process finds who is there. [`CoreError::NotFound`]: it has no pages.
+    /// A process takes over a scheduler that has pages, or leaves it: resets the pages to their initial state, with
+    /// the present children. [`CoreError::NotFound`]: it has no pages.
     fn renew_pages(&mut self, scheduler: CoreScheduler, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::RenewPages, Call::at(now, scheduler.0)).and_then(answer).map(drop)
     }
 
-    /// Suspends a thread, or resumes it: to its scheduler a suspended thread sleeps, whatever it does. No effect where
-    /// it is as it is to be.
+    /// Suspends a thread, or resumes it. Its scheduler sees a suspended thread as blocked, even if it is runnable. No
+    /// effect if the thread is in that state already.
     fn suspend(&mut self, vp: CoreVp, on: bool, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::Suspend, Call { b: u32::from(on), ..Call::at(now, vp.0) }).and_then(answer).map(drop)
     }

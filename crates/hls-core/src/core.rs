@@ -16,13 +16,13 @@ pub struct Core {
     /// The allocation in which `hls` lies, aligned to a cache line.
     memory: NonNull<u8>,
     view: View,
-    /// The build that makes the calls; `None`: the one that is built in.
+    /// The build that makes the calls; `None`: the built-in one.
     library: Option<Arc<Library>>,
-    /// The calls that were made, where they are to be written down.
+    /// The calls that were made, if they are recorded.
     tape: Option<Vec<Call>>,
 }
 
-// SAFETY: the core has no thread-local or shared state; all of it lies in the allocation that `Core` owns.
+// SAFETY: the core has no thread-local or shared state; all its state is in the allocation that `Core` owns.
 unsafe impl Send for Core {}
 
 impl Default for Core {
@@ -42,7 +42,7 @@ impl Drop for Core {
 const ALIGNMENT: usize = 64;
 
 /// Room for the core at any offset that aligns it. The layout itself asks for little alignment: only then does the
-/// allocator hand out fresh pages of zeroes as they are; else it would clear all of them, and so use them.
+/// allocator return fresh zero pages untouched; otherwise it would clear all of them, and so use the memory.
 fn layout() -> Layout {
     Layout::from_size_align(Core::size() + ALIGNMENT, 16).expect("the size of the core is a sane one")
 }
@@ -68,25 +68,25 @@ impl Calls for Core {
 }
 
 impl Core {
-    /// An empty root domain. Zeroed memory is valid, so this costs address space only until it is used.
+    /// An empty root domain. Zeroed memory is valid, so unused parts cost only address space.
     pub fn new() -> Core {
         // SAFETY: the size is not zero.
         let memory = unsafe { alloc_zeroed(layout()) };
         let Some(memory) = NonNull::new(memory) else { handle_alloc_error(layout()) };
         let offset = memory.as_ptr().align_offset(ALIGNMENT);
-        // SAFETY: the layout has room for the core behind any offset below the alignment.
+        // SAFETY: the layout has room for the core after any offset below the alignment.
         let hls = unsafe { memory.add(offset) }.cast();
-        // SAFETY: it lies in the allocation, which lives as long as the view.
+        // SAFETY: it is in the allocation, which lives as long as the view.
         let view = unsafe { View::new(hls.cast()) };
         Core { hls, memory, view, library: None, tape: None }
     }
 
-    /// Makes a call of an entry point; every method that changes the domain does it here. Since `op` is a constant in
-    /// all of them, this is compiled into a plain call of C.
+    /// Makes a call of an entry point; every method that changes the domain goes through here. As `op` is a constant
+    /// in all of them, this is compiled into a plain C call.
     #[inline(always)]
     pub(crate) fn call(&mut self, op: Op, call: Call) -> i64 {
         let result = match &self.library {
-            // SAFETY: the core checks the indexes, but for those that `vp` and `cpu` below have checked.
+            // SAFETY: the core checks the indexes, except those that `vp` and `cpu` below have checked.
             None => unsafe { make(self.hls.as_ptr(), op, &call) },
             // SAFETY: as above.
             Some(library) => unsafe { play(library, self.hls.as_ptr(), op, call) },
@@ -97,9 +97,8 @@ impl Core {
         result
     }
 
-    /// From now on another build of the core makes the calls; `None`: the one that is built in. All that the domain
-    /// knows stays as it is, so it must have no scheduler of a policy that the build lacks, and none of one whose state
-    /// it does not understand.
+    /// Has another build of the core make the calls from now on; `None`: the built-in one. The domain's state stays
+    /// as it is, so the build must have the policy of every scheduler and understand its state.
     pub fn set_library(&mut self, library: Option<Arc<Library>>) {
         self.view.set_policies(library.as_ref().map(|library| library.policies().clone()));
         self.library = library;
@@ -110,7 +109,7 @@ impl Core {
         self.tape.get_or_insert_default();
     }
 
-    /// The calls recorded since [`Core::record`] or the last `take_tape`, in order; none where none are recorded.
+    /// The calls recorded since [`Core::record`] or the last `take_tape`, in order; none without recording.
     pub fn take_tape(&mut self) -> Vec<Call> {
         self.tape.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -121,7 +120,7 @@ impl Core {
         Unsound::first_of(tape)?;
         for call in tape {
             match &self.library {
-                // SAFETY: a sound call passes no index that the core would not check.
+                // SAFETY: in a sound call every index is in range, or the core checks it.
                 None => unsafe { (ffi::hls_library.play)(self.hls.as_ptr(), call) },
                 // SAFETY: as above.
                 Some(library) => unsafe { library.play(self.hls.as_ptr(), call) },
@@ -130,25 +129,25 @@ impl Core {
         Ok(())
     }
 
-    /// Bytes that a domain takes, with the pages behind it.
+    /// The size of a domain in bytes, with the pages after it.
     pub fn size() -> usize {
         // SAFETY: a constant of the C side.
         unsafe { (*ffi::hls_library.sizes)[0] as usize }
     }
 
-    /// Bytes that a domain takes where the pages lie elsewhere, as in the kernel.
+    /// The size of a domain in bytes if the pages are elsewhere, as in the kernel.
     pub fn size_without_pages() -> usize {
         // SAFETY: a constant of the C side.
         unsafe { (*ffi::hls_library.sizes)[20] as usize }
     }
 
-    /// All bytes of the domain but for the pages: what two builds of the core must agree on.
+    /// All bytes of the domain without the pages: two builds of the core must agree on them.
     pub fn memory(&self) -> &[u8] {
         // SAFETY: as large as was allocated, zeroed at first, and nothing writes while `self` is borrowed.
         unsafe { std::slice::from_raw_parts(self.hls.as_ptr().cast(), Core::size_without_pages()) }
     }
 
-    /// Where the domain lies.
+    /// The address of the domain.
     pub(crate) fn address(&self) -> *mut ffi::Hls {
         self.hls.as_ptr()
     }
@@ -164,17 +163,17 @@ impl Core {
         u32::from(cpu)
     }
 
-    /// The thread wants a CPU.
+    /// The thread becomes runnable.
     pub fn request(&mut self, vp: CoreVp, now: Nanos) {
         self.call(Op::Request, Call::at(now, self.vp(vp)));
     }
 
-    /// The thread wants no CPU any more.
+    /// The thread blocks.
     pub fn release(&mut self, vp: CoreVp, now: Nanos) {
         self.call(Op::Release, Call::at(now, self.vp(vp)));
     }
 
-    /// The thread stalls: it would go on, but waits for memory or for a disk.
+    /// The thread stalls: it is not done, but waits for memory or for a disk.
     pub fn stall(&mut self, vp: CoreVp, now: Nanos) {
         self.call(Op::Stall, Call::at(now, self.vp(vp)));
     }
@@ -184,7 +183,7 @@ impl Core {
         self.call(Op::Yield, Call::at(now, self.vp(vp)));
     }
 
-    /// A slice may be over on this CPU.
+    /// A slice may have ended on this CPU.
     pub fn expire(&mut self, cpu: u16, now: Nanos) {
         self.call(Op::Expire, Call::at(now, self.cpu(cpu)));
     }
@@ -194,12 +193,12 @@ impl Core {
         self.call(Op::Timers, Call::at(now, 0));
     }
 
-    /// Interrupts or the host had the CPU for `length`, up to now.
+    /// Interrupts or the host used the CPU for `length`, up to now.
     pub fn steal(&mut self, cpu: u16, length: Nanos) {
         self.call(Op::Steal, Call { a: self.cpu(cpu), value: length.0, ..Call::default() });
     }
 
-    /// When the first slice on this CPU is over, if no more time is stolen until then; `Nanos::MAX`: there is no slice.
+    /// When the first slice on this CPU ends, if no more time is stolen until then; `Nanos::MAX`: there is no slice.
     pub fn expires_at(&mut self, cpu: u16) -> Nanos {
         Nanos(self.call(Op::ExpiresAt, Call { a: self.cpu(cpu), ..Call::default() }) as u64)
     }
@@ -221,7 +220,7 @@ impl Core {
     }
 }
 
-/// A function of its own, so that a domain that records nothing does not pay for it.
+/// A separate function, so that a domain without recording does not pay for it.
 #[cold]
 fn write_down(tape: &mut Vec<Call>, call: Call) {
     tape.push(call);
@@ -239,11 +238,11 @@ unsafe fn play(library: &Library, h: *mut ffi::Hls, op: Op, call: Call) -> i64 {
     call.result
 }
 
-/// What `core/call.h` says that the call means.
+/// Executes a call as `core/call.h` defines it.
 ///
 /// # Safety
 ///
-/// `h` is a domain that nobody else uses, and the call is sound.
+/// `h` is a domain that no other code uses, and the call is sound.
 #[inline(always)]
 unsafe fn make(h: *mut ffi::Hls, op: Op, c: &Call) -> i64 {
     let params = &raw const c.params;

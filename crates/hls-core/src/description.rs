@@ -1,9 +1,8 @@
-//! What loaded policies say of themselves, read as data: from the table that `core/port/describe.c` is compiled to.
+//! Reads the descriptions of loaded policies as data, from the table to which `core/port/describe.c` is compiled.
 //!
-//! Policies are files of users, and so is all that compilers make of them. Nothing of the object is run or linked:
-//! every place in it is looked up, every length and count has a bound, and whatever is not as `describe.c` has it is
-//! an error that says what was found. Relies on the object to be relocatable, so that whoever leads from one place to
-//! another is a relocation.
+//! Users write policies, so compiled policies are untrusted, too. No part of the object is run or linked: every place
+//! in it is looked up, every length and count has a bound, and any difference from `describe.c` is an error that says
+//! what was found. Relies on the object being relocatable, so that every pointer in it is a relocation.
 
 use crate::limits;
 use crate::policy::{MessageInfo, ParamInfo, PolicyInfo, PolicyTable, Unit, interned, policies};
@@ -21,13 +20,13 @@ const ENTRY_BYTES: u64 = 48;
 const PARAM_BYTES: u64 = 48;
 const MESSAGE_BYTES: u64 = 32;
 
-/// The longest text that is read, in bytes. The longest of a built-in policy has a twentieth of it.
+/// The longest text that is read, in bytes. The longest text of a built-in policy has a twentieth of it.
 const MAX_TEXT: usize = 4096;
 
 /// The most messages of a policy.
 const MAX_MESSAGES: u32 = 256;
 
-/// Why an object does not say what loaded policies are.
+/// Why an object is not a valid description of loaded policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DescriptionError(String);
 
@@ -45,11 +44,10 @@ fn wrong<T>(what: impl Into<String>) -> Result<T> {
     Err(DescriptionError(what.into()))
 }
 
-/// All policies of a build of the core with loaded policies: the built-in ones, and behind them those that the object
-/// describes.
+/// All policies of a build of the core with loaded policies: the built-in ones, followed by those in the object.
 ///
 /// # Errors
-/// The object is not what `core/port/describe.c` is compiled to, or says what no policy may say.
+/// The object is not a compiled `core/port/describe.c`, or describes a policy that is not allowed.
 pub fn described_policies(object: &[u8]) -> Result<PolicyTable> {
     let loaded = Description::of(object)?.policies()?;
     Ok(policies().iter().cloned().chain(loaded).collect())
@@ -64,7 +62,7 @@ struct Place {
     at: u64,
 }
 
-/// A section: its bytes, and whereto the relocations in it lead.
+/// A section: its bytes, and the targets of its relocations.
 struct Data<'o> {
     bytes: &'o [u8],
     leads_to: HashMap<u64, Place>,
@@ -203,7 +201,7 @@ impl<'o> Description<'o> {
         Ok(MessageInfo { name, doc, fields: self.params(fields, count, limits::VP_PARAMS)? })
     }
 
-    /// The text whose address is at this place; `None`: NULL, or no character.
+    /// The text whose address is at this place; `None`: NULL, or an empty text.
     fn name(&mut self, at: Place) -> Result<Option<&'static str>> {
         Ok(self.text(at)?.filter(|name| !name.is_empty()))
     }
@@ -222,7 +220,7 @@ impl<'o> Description<'o> {
         }
     }
 
-    /// Whereto the address at this place leads; `None`: it is NULL.
+    /// The place to which the address at this place points; `None`: it is NULL.
     fn pointer(&mut self, at: Place) -> Result<Option<Place>> {
         let bytes = self.bytes(at, 8)?;
         match self.data(at.section)?.leads_to.get(&at.at) {
@@ -257,8 +255,8 @@ impl<'o> Description<'o> {
         Ok(&self.sections[&index])
     }
 
-    /// Where the relocations in a section are that a pointer has, and whereto each leads. All others are skipped: who
-    /// comes to one of them finds a pointer that is a number.
+    /// The relocations of pointers in a section, with their targets. Other relocations are skipped: a pointer with
+    /// one of them is then reported as a plain number.
     fn leads_to(
         &self,
         section: &ElfSection<'o, '_, FileHeader64<Endianness>>,

@@ -1,4 +1,4 @@
-//! The declarations of `core/hls.h` and `core/port/native.c`, as C has them.
+//! The declarations of `core/hls.h` and `core/port/native.c` for Rust.
 
 use crate::limits;
 use crate::tape::Call;
@@ -119,7 +119,7 @@ pub struct MessageDescription {
     pub nr_fields: u64,
 }
 
-/// `struct hls_policy_description`: a policy's `struct hls_policy` but for its hooks, and the lists beside it.
+/// `struct hls_policy_description`: a policy's `struct hls_policy` without its hooks, and its lists.
 #[repr(C)]
 pub struct PolicyDescription {
     pub name: *const c_char,
@@ -160,7 +160,7 @@ pub struct Library {
     pub play: unsafe extern "C" fn(h: *mut Hls, call: *mut Call),
 }
 
-// SAFETY: all of it is constant.
+// SAFETY: everything in it is constant.
 unsafe impl Sync for Library {}
 
 #[cfg(test)]

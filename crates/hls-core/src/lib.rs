@@ -1,9 +1,10 @@
-//! The C core, bound for Rust. The only crate besides the kernel's with `unsafe` in it.
+//! Rust bindings of the C core. Of all crates only this one, the kernel engine's, and `mapping.rs` of
+//! `user-level-scheduler` have `unsafe` in them.
 //!
-//! [`Core`] owns one `struct hls`, a root domain, and offers its entry points (`core/hls.h`) as methods. What the rules
-//! of that header ask of a caller - one at a time, time never backwards, every kicked CPU scheduled - the type system
-//! keeps (`&mut self`) or the core asserts; a call against them may give a wrong schedule but never touches memory that
-//! is not its own: indexes are checked here.
+//! [`Core`] owns one `struct hls`, a root domain, and offers its entry points (`core/hls.h`) as methods. That header
+//! has rules for callers: one call at a time, time never backwards, every kicked CPU scheduled. The type system
+//! enforces them (`&mut self`) or the core asserts them. A call that breaks them may give a wrong schedule, but never
+//! touches memory outside the domain: indexes are checked here.
 
 mod agent;
 mod calls;
@@ -32,7 +33,7 @@ pub use snapshot::{
 pub use tape::{Call, Op, Unsound};
 pub use view::{Fault, RawRecord, RecordKind, SchedulerEntry, View, VpEntry, VpState};
 
-/// The named limits of the core; `core/hls.h` has their reasons. A test holds them against the C side.
+/// The named limits of the core; `core/hls.h` has their reasons. A test compares them with the C side.
 pub mod limits {
     /// Levels of schedulers.
     pub const MAX_DEPTH: usize = 32;
@@ -40,7 +41,7 @@ pub mod limits {
     pub const MAX_CPUS: usize = 64;
     /// Schedulers, entry 0 unused.
     pub const MAX_SCHEDULERS: usize = 4096;
-    /// VPs, those of threads included, entry 0 unused.
+    /// VPs, threads' VPs included, entry 0 unused.
     pub const MAX_VPS: usize = 4096 + 65536;
     /// Records that may wait to be taken.
     pub const MAX_RECORDS: usize = 16384;

@@ -1,5 +1,5 @@
-//! Other builds of the core, with loaded policies: shared objects whose entry points take the place of those
-//! that are built in, over the same domain.
+//! Other builds of the core, with loaded policies: shared objects whose entry points replace the built-in ones, on
+//! the same domain.
 
 use crate::policy::{PolicyInfo, PolicyTable, read_policies};
 use crate::tape::Call;
@@ -9,17 +9,17 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// A build of the core that was opened. It goes with the last [`Core`](crate::Core) that it is used by.
+/// A build of the core that was opened. It is closed when its last [`Core`](crate::Core) is dropped.
 pub struct Library {
     table: *const ffi::Library,
     policies: PolicyTable,
-    /// The shared object in which `table` lies; never read, and closed last.
+    /// The shared object with `table`; never read, and closed last.
     _object: libloading::Library,
-    /// The file that it was opened from, if that has no name.
+    /// The file from which it was opened, if the file has no name.
     _file: Option<File>,
 }
 
-// SAFETY: all that `table` leads to is constant, and the code there has no state of its own.
+// SAFETY: everything that `table` points to is constant, and the code there has no state of its own.
 unsafe impl Send for Library {}
 // SAFETY: as above.
 unsafe impl Sync for Library {}
@@ -33,7 +33,7 @@ impl fmt::Debug for Library {
 /// Why a file could not be opened as a build of the core.
 #[derive(Debug)]
 pub enum OpenError {
-    /// The dynamic linker does not take it, or it is something else.
+    /// The dynamic linker refuses it, or it is not a build of the core.
     NotOne(String),
     /// It is a build of another version of the core.
     OtherVersion,
@@ -53,19 +53,20 @@ impl fmt::Display for OpenError {
 impl std::error::Error for OpenError {}
 
 impl Library {
-    /// Opens a shared object, whose code then runs in this process with all its rights: like that of a plug-in it is
-    /// believed to be what it says. So open what was built here, from sources of the core and of policies that this
-    /// user may run; nothing keeps a native policy from writing where it likes.
+    /// Opens a shared object, whose code then runs in this process with all its rights: like a plug-in, it is
+    /// trusted. So open only what was built here, from sources of the core and of policies that this user may run;
+    /// nothing keeps a native policy from writing anywhere.
     ///
     /// # Errors
     /// See [`OpenError`].
     pub fn open(path: &Path) -> Result<Library, OpenError> {
         let not_one = |error: libloading::Error| OpenError::NotOne(error.to_string());
-        // SAFETY: a build of the core, which has no initialisers; that it is one is what this function's text asks for.
+        // SAFETY: a build of the core, which has no initialisers; the caller opens only such builds, as the text
+        // above demands.
         let object = unsafe { libloading::Library::new(path) }.map_err(not_one)?;
-        // SAFETY: the symbol's type is that of `core/port/native.c`.
+        // SAFETY: the symbol has this type in `core/port/native.c`.
         let table = *unsafe { object.get::<*const ffi::Library>(b"hls_library\0") }.map_err(not_one)?;
-        // SAFETY: both tables have as many sizes as the version has; the first of them differ where versions do.
+        // SAFETY: each table has all sizes of its version, and different versions differ in the first sizes.
         let same = unsafe { *(*table).sizes == *ffi::hls_library.sizes };
         if !same {
             return Err(OpenError::OtherVersion);
@@ -75,8 +76,9 @@ impl Library {
         Ok(Library { table, policies, _object: object, _file: None })
     }
 
-    /// The same with a file that has no name, and that stays open as long as what was opened: the dynamic linker takes
-    /// what has the path of something that is open for that, and the path of this one is its descriptor.
+    /// The same with a file without a name. The file stays open as long as the library: the dynamic linker takes a
+    /// path that it has opened before for the same library, and the path of this file is its descriptor, which
+    /// another file must not get.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -85,12 +87,12 @@ impl Library {
         Ok(Library { _file: Some(file), ..library })
     }
 
-    /// All of its policies: those that are built in, and those that were loaded.
+    /// All of its policies: the built-in ones, and the loaded ones.
     pub fn policies(&self) -> &PolicyTable {
         &self.policies
     }
 
-    /// Those that were loaded.
+    /// The loaded policies.
     pub fn loaded(&self) -> impl Iterator<Item = &PolicyInfo> {
         self.policies.iter().filter(|policy| policy.id >= limits::FIRST_LOADED)
     }
@@ -98,7 +100,7 @@ impl Library {
     /// Makes a call.
     ///
     /// # Safety
-    /// `h` is a domain that nobody else uses, and the call is sound.
+    /// `h` is a domain that no other code uses, and the call is sound.
     pub(crate) unsafe fn play(&self, h: *mut ffi::Hls, call: &mut Call) {
         // SAFETY: the caller's promise; the object is open as long as `self` lives.
         unsafe { ((*self.table).play)(h, call) }

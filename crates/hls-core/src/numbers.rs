@@ -1,5 +1,6 @@
-//! The core's numbers as types, so that a scheduler is not taken for a VP, nor either for one of the plan or of the
-//! result. Anybody may make one of a bare number, as from a tape or from the command line of a debugger.
+//! The core's numbers as types, so that a scheduler's number is not mistaken for a VP's, nor either for a number of
+//! the plan or of the result. Any code may make one from a bare number, such as one from a tape or from the command
+//! line of a debugger.
 
 use std::fmt;
 
@@ -11,7 +12,7 @@ impl CoreScheduler {
     /// No scheduler.
     pub const NONE: CoreScheduler = CoreScheduler(0);
 
-    /// Its entry in tables that have one a scheduler.
+    /// Its index in tables with one entry per scheduler.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -31,7 +32,7 @@ impl CoreVp {
     /// No VP.
     pub const NONE: CoreVp = CoreVp(0);
 
-    /// Its entry in tables that have one a VP.
+    /// Its index in tables with one entry per VP.
     pub fn index(self) -> usize {
         self.0 as usize
     }

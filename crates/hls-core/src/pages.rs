@@ -1,5 +1,6 @@
-//! The pages by which schedulers in processes of their own talk to the core: `include/hls_pages.h`. In a [`Core`] they
-//! lie behind the domain; whoever plays the process reads them here, and writes words by calls, which are on tapes.
+//! The pages through which schedulers in processes of their own communicate with the core: `include/hls_pages.h`. In
+//! a [`Core`] they follow the domain; code that simulates the process reads them here, and writes words by calls,
+//! which are recorded on tapes.
 
 pub use crate::view::Decided;
 
@@ -12,9 +13,9 @@ use crate::{CoreError, Params, PolicyInfo, ffi};
 pub const SLOTS: usize = 64;
 /// The slot of the agent.
 pub const AGENTS_SLOT: u64 = 0;
-/// The parameter of a child that says its slot; [`SLOTS`] means any that is free, but for the agent's.
+/// The parameter with a child's slot; [`SLOTS`] means any free slot except the agent's.
 pub const SLOT: &str = "slot";
-/// The parameter of a child that says by what number the process knows it; 0: by that which the engine gives it.
+/// The parameter with the number that identifies a child to the process; 0: the engine chooses the number.
 pub const CHILD: &str = "child";
 /// How many of the last events the kernel page has.
 pub const EVENTS: usize = 64;
@@ -24,9 +25,9 @@ pub const EVENT_KINDS: usize = 8;
 pub const MAX_PAGES: usize = 64;
 /// The version of the contract.
 pub const VERSION: u64 = 1;
-/// The urgency of a child that is to get no CPU.
+/// The urgency of a child that gets no CPU.
 pub const HELD: u64 = u64::MAX;
-/// The greatest urgency of another one.
+/// The greatest urgency of other children.
 pub const MOST_URGENT: u64 = (1 << 63) - 1;
 
 /// What can happen to a child, or to the scheduler; `enum hls_event`.
@@ -37,17 +38,17 @@ pub enum PageEvent {
     New,
     /// A child has gone.
     Removed,
-    /// It wants a CPU now.
+    /// It becomes runnable.
     Wakeup,
-    /// It wants none any more.
+    /// It blocks.
     Block,
-    /// It has let others go first.
+    /// It has yielded.
     Yield,
-    /// Its slice is over.
+    /// Its slice has ended.
     Slice,
-    /// The time has come that the process wanted to be asked at.
+    /// The time has come at which the process wanted to be asked.
     Time,
-    /// Its CPU went offline: it wants another one.
+    /// Its CPU went offline: it needs another one.
     Offline,
 }
 
@@ -59,27 +60,27 @@ impl PageEvent {
     }
 }
 
-/// A child, as the engine sees it; `struct hls_kernel_slot`.
+/// The engine's data about a child; `struct hls_kernel_slot`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct KernelSlot {
-    /// By what the process knows it; 0: the slot is free.
+    /// The number that identifies it to the process; 0: the slot is free.
     pub child: u64,
-    /// CPU time that it had until it lost a CPU last.
+    /// CPU time that it had had when it last lost a CPU.
     pub ran_ns: u64,
     /// The number of its last event.
     pub event: u64,
 }
 
-/// By what number the process of a scheduler knows the scheduler of this number below it, where the hierarchy says
-/// nothing else: no thread has it for its TID.
+/// The default number that identifies the scheduler of this number to the process of the scheduler above it: no
+/// thread has it as its TID.
 pub fn number_of_scheduler(scheduler: usize) -> u64 {
     (1 << 32) + scheduler as u64
 }
 
-/// Says by what number the process of a scheduler of this policy knows a child: of a thread, its TID; of a scheduler,
-/// [`number_of_scheduler`]. Where the hierarchy states a number in the child's parameters, or the policy has no pages,
-/// nothing changes.
+/// Sets the number that identifies a child to the process of a scheduler of this policy: a thread's TID, or
+/// [`number_of_scheduler`]. Changes nothing if the child's parameters in the hierarchy state a number, or if the
+/// policy has no pages.
 pub fn number_child(policy: &PolicyInfo, params: &mut Params, number: u64) {
     let child = policy.vp_params.iter().position(|param| param.name == CHILD);
     if let Some(child) = child.filter(|child| policy.has_pages && params.0[*child] == 0) {
@@ -93,26 +94,26 @@ pub fn number_child(policy: &PolicyInfo, params: &mut Params, number: u64) {
 pub struct KernelPage {
     /// [`VERSION`].
     pub version: u64,
-    /// How many events there were.
+    /// The number of events so far.
     pub events: u64,
-    /// The number of the last one that the agent is asked about.
+    /// The number of the last event about which the agent is asked.
     pub asked: u64,
-    /// A bit a slot: the child has a CPU, or wants one.
+    /// A bit for each slot: the child is running or runnable.
     pub wanting: u64,
     /// The time of the last event, or of the agent's last grant.
     pub at_ns: u64,
-    /// The CPUs of the hierarchy that are online, a bit each, at the agent's last grant.
+    /// The CPUs of the hierarchy that were online at the agent's last grant, a bit each.
     pub cpus: u64,
-    /// How many of them the scheduler had at once at most, at the agent's last grant.
+    /// The most of these CPUs that the scheduler could have at once, at the agent's last grant.
     pub width: u64,
     /// The children.
     pub slot: [KernelSlot; SLOTS],
-    /// The last events: [`KernelPage::event`] takes them apart.
+    /// The last events: [`KernelPage::event`] decodes them.
     pub ring: [u64; EVENTS],
 }
 
 impl KernelPage {
-    /// The kind and the slot of an event, by its number; `None`: it is not in the ring, or not any more.
+    /// The kind and the slot of an event, by its number; `None`: it is not in the ring, or no longer.
     pub fn event(&self, number: u64) -> Option<(PageEvent, usize)> {
         let word = self.ring[number as usize % EVENTS];
         let kind = PageEvent::from_number((word >> 8) as u8)?;
@@ -126,11 +127,11 @@ impl KernelPage {
 pub struct UserPage {
     /// The last event that the agent has dealt with.
     pub answered: u64,
-    /// When the agent is to be asked whatever happens.
+    /// When the agent is asked even without an event.
     pub wake_at_ns: u64,
-    /// A bit a slot: its urgency has changed.
+    /// A bit for each slot: its urgency has changed.
     pub touched: u64,
-    /// By kind of event, a bit a slot: the agent is asked.
+    /// By kind of event, a bit for each slot: the agent is asked.
     pub ask: [u64; EVENT_KINDS],
     /// By CPU: the [`decision`].
     pub next: [u64; 64],
@@ -147,7 +148,7 @@ impl UserPage {
         first.into_iter().chain(self.ask).chain(self.next).chain(self.urgency).chain(self.slice)
     }
 
-    /// A word; `None`: the page has no such place.
+    /// The value of a word; `None`: the page has no such place.
     pub fn word(&self, word: UserWord) -> Option<u64> {
         self.words().nth(word.place())
     }
@@ -180,7 +181,7 @@ pub enum UserWord {
     Urgency(usize),
     /// [`UserPage::slice`], of a slot.
     Slice(usize),
-    /// Any word of the page, by its place: for processes that write what they like.
+    /// Any word of the page, by its place: for processes that write anything.
     At(usize),
 }
 
@@ -203,18 +204,18 @@ impl UserWord {
     }
 }
 
-/// Of what a decision must know the last event; `include/hls_pages.h`.
+/// The object whose last event a decision must take into account; `include/hls_pages.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knows {
-    /// Of the scheduler.
+    /// The scheduler.
     All,
-    /// Of the child that it names (`HLS_LOOSE`).
+    /// The child that it names (`HLS_LOOSE`).
     Child,
-    /// Of the thread in this slot, whose event is the last one and comes after the decision (`HLS_AFTER`).
+    /// The thread in this slot: its event is the last one and comes after the decision (`HLS_AFTER`).
     After(usize),
 }
 
-/// The decision that the child in `slot` is to have the CPU next, after `events` events.
+/// The decision that the child in `slot` gets the CPU next, after `events` events.
 pub fn decision(events: u64, knows: Knows, slot: usize) -> u64 {
     let flags = match knows {
         Knows::All => 0,
@@ -230,13 +231,13 @@ pub fn slice(number: u16, ns: u64) -> u64 {
 }
 
 impl Core {
-    /// What the engine has written for the scheduler's process; `None`: it has no pages.
+    /// The page that the engine writes for the scheduler's process; `None`: it has no pages.
     pub fn kernel_page(&self, scheduler: CoreScheduler) -> Option<&KernelPage> {
-        // SAFETY: the core checks the number; the page lies in the domain's allocation, which `self` borrows.
+        // SAFETY: the core checks the number; the page is in the domain's allocation, which `self` borrows.
         unsafe { ffi::hls_kernel_page(self.address(), scheduler.0).cast::<KernelPage>().as_ref() }
     }
 
-    /// What the scheduler's process has written; `None`: it has no pages.
+    /// The page that the scheduler's process writes; `None`: it has no pages.
     pub fn user_page(&self, scheduler: CoreScheduler) -> Option<&UserPage> {
         // SAFETY: as in `kernel_page`.
         unsafe { ffi::hls_user_page(self.address(), scheduler.0).cast::<UserPage>().as_ref() }

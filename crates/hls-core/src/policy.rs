@@ -43,7 +43,7 @@ pub struct MessageInfo {
     pub fields: Vec<ParamInfo>,
 }
 
-/// A policy that a file may name: one of the core, or one that is known and cannot be run.
+/// A policy that a file may name: one of the core, or a known policy that cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyInfo {
     /// Its number in the core, never reused; 0: the core does not have it.
@@ -54,24 +54,23 @@ pub struct PolicyInfo {
     pub doc: &'static str,
     /// Paper and section that it follows.
     pub source: &'static str,
-    /// What it needs of its place, and what it promises there, as it says itself; `None`: nothing, or it is for the
-    /// calculus to know.
+    /// What it needs of its place, by its own declaration; `None`: nothing, or the calculus knows it.
     pub accepts: Option<&'static str>,
     /// What it promises, likewise.
     pub provides: Option<&'static str>,
-    /// Builds of a policy with the same one understand each other's state.
+    /// Builds of a policy with the same version understand each other's state.
     pub state_version: u32,
-    /// How many VPs an instance schedules at most.
+    /// The most VPs that an instance schedules.
     pub max_children: u32,
     /// Whether an instance may hold several VPs of different parents (a join).
     pub joins: bool,
-    /// Whether an instance has [`pages`](crate::pages), by which a process talks to it.
+    /// Whether an instance has [`pages`](crate::pages), through which a process communicates with it.
     pub has_pages: bool,
     /// Parameters of an instance.
     pub scheduler_params: Vec<ParamInfo>,
-    /// Parameters that an instance asks of each VP that it schedules.
+    /// Parameters of each VP that an instance schedules.
     pub vp_params: Vec<ParamInfo>,
-    /// The messages that it takes.
+    /// The messages that it accepts.
     pub messages: Vec<MessageInfo>,
 }
 
@@ -79,7 +78,7 @@ pub struct PolicyInfo {
 pub type PolicyTable = Arc<[PolicyInfo]>;
 
 impl PolicyInfo {
-    /// The same, for the life of this process, which keeps one of each.
+    /// The same, kept for the life of this process, one copy each.
     pub fn kept(&self) -> &'static PolicyInfo {
         static KEPT: Mutex<Vec<&'static PolicyInfo>> = Mutex::new(Vec::new());
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,7 +101,7 @@ pub fn policies() -> &'static [PolicyInfo] {
     &POLICIES
 }
 
-/// A string of the C side, kept for the life of this process: one of a build that may go is copied.
+/// A string of the C side, copied and kept for the life of this process, as its build may be closed.
 ///
 /// # Safety
 /// It is NULL, or a string with a NUL at its end.
@@ -112,7 +111,7 @@ unsafe fn literal(text: *const c_char) -> Option<&'static str> {
     Some(interned(&text.to_string_lossy()))
 }
 
-/// The same text, of which this process keeps one copy.
+/// The copy of this text that the process keeps.
 pub(crate) fn interned(text: &str) -> &'static str {
     static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,7 +124,7 @@ pub(crate) fn interned(text: &str) -> &'static str {
 }
 
 /// # Safety
-/// There are so many entries.
+/// `first` points to `count` entries.
 unsafe fn read_params(first: *const ffi::ParamDescription, count: u64) -> Vec<ParamInfo> {
     let read = |i| {
         // SAFETY: the caller's promise; the strings are literals.
@@ -164,7 +163,7 @@ unsafe fn read_messages(first: *const ffi::MessageDescription, count: u32) -> Ve
 /// # Safety
 /// A build of the core has written it.
 unsafe fn read_policy(described: &ffi::PolicyDescription) -> PolicyInfo {
-    // SAFETY: the caller's promise: pointers are good, counts are those of the tables, strings are literals.
+    // SAFETY: the caller's promise: pointers are valid, counts are the tables' counts, strings are literals.
     unsafe {
         PolicyInfo {
             id: u8::try_from(described.number).expect("the compiler has seen that policy numbers fit a byte"),
@@ -200,7 +199,7 @@ pub(crate) unsafe fn read_policies(library: *const ffi::Library) -> Vec<PolicyIn
     (0..).map_while(policy_at).collect()
 }
 
-/// What a number means, in words.
+/// The text of a number.
 fn in_words(table: *const ffi::NumberDescription, number: u64, unknown: &'static str) -> &'static str {
     // SAFETY: a table of this process's own build; it ends with an entry whose number is 0.
     let mut entries = (0..).map(|i| unsafe { &*table.add(i) }).take_while(|entry| entry.number != 0);
@@ -216,14 +215,14 @@ pub(crate) fn invariant(number: u32) -> &'static str {
     in_words(table, number.into(), "an invariant that this version does not know")
 }
 
-/// What a policy did against its contract, by the number of `enum hls_violation`.
+/// How a policy broke its contract, by the number of `enum hls_violation`.
 pub fn violation(number: u64) -> &'static str {
     // SAFETY: a constant of the C side.
     let table = unsafe { ffi::hls_library.violations };
     in_words(table, number, "its policy did what this version has no word for")
 }
 
-/// The hook of this number, as its function's name ends.
+/// The hook of this number, as in the end of its function's name.
 pub fn hook(number: u64) -> &'static str {
     // SAFETY: a constant of the C side.
     let table = unsafe { ffi::hls_library.hooks };

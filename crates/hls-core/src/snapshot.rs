@@ -1,13 +1,13 @@
-//! Snapshots: copies of all that a domain has in use, to be looked at, and to be put back. They are exact, but for the
-//! records that wait to be read, which decide nothing. A snapshot of a small domain takes some kilobytes, and a
-//! microsecond: whoever explores a domain's futures takes one at each fork.
+//! Snapshots: copies of everything that a domain has in use, to be read and to be restored. They are exact, except
+//! for the records that wait to be read, which do not affect decisions. A snapshot of a small domain takes some
+//! kilobytes and a microsecond: code that explores a domain's futures takes one at each fork.
 
 use crate::core::Core;
 use crate::pages::{KernelPage, UserPage};
 use crate::{ffi, limits};
 use std::ops::Range;
 
-/// All that a domain has besides its CPUs, schedulers, VPs and records.
+/// The domain's data besides its CPUs, schedulers, VPs and records.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct HeadImage {
@@ -19,15 +19,15 @@ pub struct HeadImage {
     pub slice_ns: u64,
     /// CPUs of the domain.
     pub cpus: u64,
-    /// Those of them that are offline.
+    /// The CPUs that are offline.
     pub offline: u64,
     /// How often a grant hook was called.
     pub decisions: u64,
-    /// The next number that a member of a queue gets, to order what else would be equal.
+    /// The number of the next member of a queue, which orders members with equal keys.
     pub seq: u64,
-    /// Least mean time between calls that a loaded policy causes.
+    /// The minimum mean time between calls that a loaded policy requests.
     pub pace_ns: u64,
-    /// The pages that schedulers have, a bit each.
+    /// The pages that are in use, a bit each.
     pub pages_taken: u64,
     /// When the last hook was called.
     pub hook_at_ns: u64,
@@ -37,15 +37,15 @@ pub struct HeadImage {
     pub hook: u32,
     /// The hook's scheduler.
     pub hook_scheduler: u32,
-    /// The VP or CPU that the hook was called about.
+    /// The VP or CPU of the hook's call.
     pub hook_about: u32,
     /// Whether a scheduler waits for the fallback.
     pub has_faulty: u32,
     /// Threads that may not use every CPU.
     pub nr_pinned: u32,
-    /// The first of the schedulers that may have to request or withdraw VPs.
+    /// The first of the pending schedulers, which may have to request or withdraw VPs.
     pub pending: u32,
-    /// The first of the VPs that look for a CPU.
+    /// The first of the VPs that seek a CPU.
     pub seeking: u32,
     /// The root of the heap of timers.
     pub timers: u32,
@@ -53,9 +53,9 @@ pub struct HeadImage {
     pub free_vp: u32,
     /// The first free scheduler.
     pub free_scheduler: u32,
-    /// VPs were ever used up to this one.
+    /// The largest VP number that was ever used.
     pub used_vps: u32,
-    /// Schedulers were ever used up to this one.
+    /// The largest scheduler number that was ever used.
     pub used_schedulers: u32,
     /// Records ever written.
     pub nr_records: u64,
@@ -63,7 +63,7 @@ pub struct HeadImage {
     pub way: [u32; limits::MAX_DEPTH],
     /// Scratch of a change of parameters.
     pub new_params: [u64; limits::SCHEDULER_PARAMS],
-    /// The invariant that the last check found broken: its number, and the scheduler, VP and CPU where.
+    /// The invariant that the last check found broken: its number, and its scheduler, VP and CPU.
     pub fault: [u32; 4],
 }
 
@@ -73,7 +73,7 @@ pub struct HeadImage {
 pub struct CpuImage {
     /// By how much the CPU's clock is behind the time.
     pub stolen_ns: u64,
-    /// The VP by which the machine grants the CPU.
+    /// The VP with which the machine grants the CPU.
     pub root_vp: u32,
     /// How much of the path is in use.
     pub depth: u32,
@@ -81,7 +81,7 @@ pub struct CpuImage {
     pub resched: u64,
     /// The first of the VPs that claim the CPU.
     pub claims: u32,
-    /// The VPs that the CPU is granted to, the root's first.
+    /// The VPs to which the CPU is granted, the root's first.
     pub path: [StepImage; limits::MAX_DEPTH + 1],
 }
 
@@ -89,9 +89,9 @@ pub struct CpuImage {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct StepImage {
-    /// When the VP's slice is over, by the CPU's clock.
+    /// When the VP's slice ends, by the CPU's clock.
     pub expires_at: u64,
-    /// When the first slice from the root's place to this one is over.
+    /// When the first slice from the root's place to this one ends.
     pub first_expiry: u64,
     /// The VP; 0: a decision is due here.
     pub vp: u32,
@@ -106,7 +106,7 @@ pub struct SchedulerImage {
     pub policy: u8,
     /// The level of its children in a CPU's path.
     pub level: u8,
-    /// Whether it is in the list of pending schedulers (1), and has something to tell (2).
+    /// Bits: it is in the list of pending schedulers (1), it has something to report to its parents (2).
     pub in_pending: u8,
     /// Whether a VP that it holds refuses some CPU.
     pub refused: u8,
@@ -114,19 +114,19 @@ pub struct SchedulerImage {
     pub joins: u8,
     /// Whether it holds one VP, refuses no CPU and is no join.
     pub single: u8,
-    /// How its loaded policy violated the contract.
+    /// How its loaded policy broke the contract.
     pub violation: u8,
-    /// In which hook.
+    /// The hook in which it broke the contract.
     pub violating_hook: u8,
-    /// VPs that it holds of its parents.
+    /// The number of VPs that it holds of its parents.
     pub nr_up: u16,
-    /// Those of them that are READY or RUNNING.
+    /// How many of these VPs are READY or RUNNING.
     pub nr_requested: u16,
     /// Its children.
     pub nr_children: u32,
-    /// Those of them that are READY and not throttled.
+    /// How many of its children are READY and not throttled.
     pub nr_ready: u32,
-    /// Those of them that are RUNNING.
+    /// How many of its children are RUNNING.
     pub nr_running: u32,
     /// The first of the VPs that it holds.
     pub first_up: u32,
@@ -136,9 +136,9 @@ pub struct SchedulerImage {
     pub pinned: u32,
     /// The members of that tree.
     pub nr_pinned: u32,
-    /// The first of its other children that want a CPU, if it holds several VPs.
+    /// The first of its other runnable children, if it holds several VPs.
     pub first_wanting: u32,
-    /// Whether its policy hears what schedulers below it tell.
+    /// Whether its policy receives reports of schedulers below it.
     pub hears: u8,
     /// Whether its children hold slower processors.
     pub slows: u8,
@@ -147,17 +147,17 @@ pub struct SchedulerImage {
     unused: u8,
     /// The next pending scheduler, or the next free one.
     pub pending_next: u32,
-    /// What the violating hook was called about.
+    /// The VP or CPU of the violating hook's call.
     pub violation_about: u32,
     /// When its timer is due; `u64::MAX`: not at all.
     pub timer_at: u64,
-    /// When its policy last had itself called.
+    /// When its policy was last called at its own request.
     pub called_at: u64,
     /// When its loaded policy last set the timer.
     pub asked_at: u64,
-    /// What a loaded policy owes for slices and for timers.
+    /// The debt of a loaded policy for slices and for timers.
     pub owed_ns: [u64; 2],
-    /// What it tells the schedulers above it: its earliest deadline, and its warp.
+    /// Its report to the schedulers above it: its earliest deadline, and its warp.
     pub told: [u64; 2],
     /// Its parameters.
     pub param: [u64; limits::SCHEDULER_PARAMS],
@@ -165,13 +165,13 @@ pub struct SchedulerImage {
     pub word: [u64; limits::SCHEDULER_WORDS],
 }
 
-/// What a VP, or a scheduler, needs as the member of a heap or of a list.
+/// The data of a VP or a scheduler as a member of a heap or of a list.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct NodeImage {
     /// Orders the members of a heap.
     pub key: u64,
-    /// Orders those whose keys are equal.
+    /// Orders members with equal keys.
     pub seq: u64,
     /// Its place in a queue in order of arrival.
     pub place: u64,
@@ -183,17 +183,17 @@ pub struct NodeImage {
     pub prev_next: [u32; 2],
 }
 
-/// What a VP needs as the member of a search tree.
+/// The data of a VP as a member of a search tree.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TreeNodeImage {
     /// Orders the members of a tree.
     pub key: u64,
-    /// Orders those whose keys are equal.
+    /// Orders members with equal keys.
     pub seq: u64,
     /// The CPUs that it can use.
     pub cpus: u64,
-    /// Those that it or a member below it can use.
+    /// The CPUs that it or a member below it can use.
     pub below: u64,
     /// Its children, and the node above.
     pub children_up: [u32; 3],
@@ -213,34 +213,34 @@ pub struct VpImage {
     pub up_next: u32,
     /// The sibling before it.
     pub sib_prev: u32,
-    /// The sibling behind it.
+    /// The sibling after it.
     pub sib_next: u32,
-    /// The next VP in the list of those that seek a CPU, or claim one.
+    /// The next VP in the list of VPs that seek or claim a CPU.
     pub seeking_next: u32,
     /// How often it was granted a CPU.
     pub nr_grants: u32,
-    /// How often it lost one while it wanted to go on.
+    /// How often it was preempted.
     pub nr_revokes: u32,
-    /// 0: not suspended; 1: suspended; 2: and its thread wants a CPU.
+    /// 0: not suspended; 1: suspended; 2: suspended, and its thread is runnable.
     pub suspension: u8,
     unused: [u8; 3],
     /// 0: WAITING, 1: READY, 2: RUNNING.
     pub state: u8,
     /// Its flags, as `core/hls.h` has them.
     pub flags: u8,
-    /// The CPU that it has, or had last.
+    /// Its present or last CPU.
     pub cpu: u8,
     /// Its place in the path of that CPU.
     pub level: u8,
     /// The CPUs that it can use.
     pub usable: u64,
-    /// The time of its CPU's clock when it was granted or charged last.
+    /// The time of its CPU's clock when it was last granted or charged.
     pub granted_at: u64,
     /// CPU time that it had until then.
     pub ran_ns: u64,
     /// Its parameters.
     pub param: [u64; limits::VP_PARAMS],
-    /// The words that its scheduler's policy has in it.
+    /// The words of its scheduler's policy in it.
     pub word: [u64; limits::VP_WORDS],
 }
 
@@ -255,7 +255,7 @@ impl VpImage {
         self.flags & 2 != 0
     }
 
-    /// Whether its next request goes on where an earlier one was interrupted.
+    /// Whether its next request continues an interrupted one.
     pub fn is_resumed(&self) -> bool {
         self.flags & 4 != 0
     }
@@ -265,20 +265,20 @@ impl VpImage {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct PagesImage {
-    /// What the core wrote.
+    /// The page that the core writes.
     pub kernel: KernelPage,
-    /// What the process wrote.
+    /// The page that the process writes.
     pub user: UserPage,
 }
 
-/// The kinds of entries that a snapshot has.
+/// The number of kinds of entries in a snapshot.
 const PARTS: usize = 9;
 
-/// How many entries a snapshot has of each kind, and where they are.
+/// The number of entries of each kind in a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
     cpus: usize,
-    /// Entry 0, which no scheduler has, included.
+    /// With entry 0, which is no scheduler.
     schedulers: usize,
     /// Likewise.
     vps: usize,
@@ -287,7 +287,7 @@ struct Counts {
 
 /// A kind of entry: its place in the domain, and in the words of a snapshot.
 struct Part {
-    /// Where in the domain the first entry lies.
+    /// The address of the first entry in the domain.
     at: *mut u64,
     words: Range<usize>,
 }
@@ -306,7 +306,7 @@ impl Counts {
         }
     }
 
-    /// Where in a snapshot each part ends: the head, CPUs, schedulers, timers, nodes, nodes of search trees, VPs,
+    /// The end of each part in a snapshot: the head, CPUs, schedulers, timers, nodes, nodes of search trees, VPs,
     /// pages.
     fn ends(&self) -> [usize; PARTS] {
         let lengths = [
@@ -328,17 +328,17 @@ impl Counts {
     }
 }
 
-/// A copy of what a domain had in use.
+/// A copy of everything that a domain had in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     words: Vec<u64>,
     counts: Counts,
 }
 
-/// All that a domain has in use, to be looked at.
+/// Everything that a domain has in use, for reading.
 #[derive(Clone, Copy, Debug)]
 pub struct Image<'d> {
-    /// All that is neither of a CPU, nor of a scheduler, nor of a VP.
+    /// The data that belongs to no CPU, scheduler or VP.
     pub head: &'d HeadImage,
     /// The CPUs, by their numbers.
     pub cpus: &'d [CpuImage],
@@ -350,17 +350,17 @@ pub struct Image<'d> {
     pub nodes: &'d [NodeImage],
     /// The places of the VPs in the search trees of their schedulers' queues.
     pub queue_nodes: &'d [TreeNodeImage],
-    /// The places of the VPs among the children of their schedulers that want a CPU.
+    /// The places of the VPs among the runnable children of their schedulers.
     pub wanting_nodes: &'d [TreeNodeImage],
     /// The VPs that were ever used, by their numbers; entry 0 is none.
     pub vps: &'d [VpImage],
-    /// The pages that schedulers have, by their numbers less 1.
+    /// The pages of schedulers, by their numbers minus 1.
     pub pages: &'d [PagesImage],
 }
 
 /// # Safety
-/// The words at these places are those of so many of the core's structs, aligned like them, and stay as they are for
-/// as long as the image is used.
+/// The words at these places are the core's structs in these numbers, aligned like them, and do not change as long as
+/// the image is used.
 unsafe fn image<'d>(counts: Counts, at: [*const u64; PARTS]) -> Image<'d> {
     // SAFETY: the caller's promise; all bytes of the images above may have any value.
     unsafe {
@@ -379,12 +379,12 @@ unsafe fn image<'d>(counts: Counts, at: [*const u64; PARTS]) -> Image<'d> {
 }
 
 impl Snapshot {
-    /// What the domain had in use.
+    /// Everything that the domain had in use.
     pub fn image(&self) -> Image<'_> {
         let ends = self.counts.ends();
         let mut from = 0;
         let at = ends.map(|end| self.words[std::mem::replace(&mut from, end)..].as_ptr());
-        // SAFETY: the words of each part were copied from so many of the core's structs.
+        // SAFETY: the words of each part were copied from the core's structs in these numbers.
         unsafe { image(self.counts, at) }
     }
 }
@@ -421,39 +421,39 @@ impl Core {
     }
 
     fn head(&self) -> &HeadImage {
-        // SAFETY: the head lies at the beginning of the domain, and nothing writes while `self` is borrowed.
+        // SAFETY: the head is at the beginning of the domain, and nothing writes while `self` is borrowed.
         unsafe { &*self.address().cast() }
     }
 
-    /// What the domain has in use.
+    /// Everything that the domain has in use.
     pub fn image(&self) -> Image<'_> {
         let counts = self.counts();
         // SAFETY: the domain's arrays have more entries than are in use, and nothing writes while `self` is borrowed.
         unsafe { image(counts, self.parts(counts).map(|part| part.at.cast_const())) }
     }
 
-    /// Copies all that the domain has in use.
+    /// Copies everything that the domain has in use.
     pub fn snapshot(&self) -> Snapshot {
         let mut snapshot = Snapshot { words: vec![], counts: self.counts() };
         self.snapshot_into(&mut snapshot);
         snapshot
     }
 
-    /// The same, in place of another snapshot, whose memory it uses.
+    /// The same, reusing the memory of an old snapshot.
     pub fn snapshot_into(&self, snapshot: &mut Snapshot) {
         snapshot.counts = self.counts();
         snapshot.words.clear();
         snapshot.words.reserve_exact(snapshot.counts.ends()[PARTS - 1]);
         for part in self.parts(snapshot.counts) {
-            // SAFETY: the domain's array has more entries than that are in use, each a whole number of words, and all
-            // its bytes were zeroed at first; nothing writes while `self` is borrowed.
+            // SAFETY: the domain's array has more entries than are in use, each a whole number of words, and all its
+            // bytes were zeroed at first; nothing writes while `self` is borrowed.
             let words = unsafe { std::slice::from_raw_parts(part.at, part.words.len()) };
             snapshot.words.extend_from_slice(words);
         }
     }
 
-    /// Makes the domain what it was when the snapshot was taken, of this domain or of another one with the same build
-    /// of the core; only records are as they happen to be. The call is not recorded in a tape.
+    /// Restores the state of a snapshot, which was taken of this domain or of another one with the same build of the
+    /// core. Only records are not restored. The call is not recorded on a tape.
     pub fn restore(&mut self, snapshot: &Snapshot) {
         let mut unused = self.counts();
         unused.cpus = unused.cpus.max(snapshot.counts.cpus);
@@ -462,13 +462,13 @@ impl Core {
         unused.pages = unused.pages.max(snapshot.counts.pages);
         if unused != snapshot.counts {
             for part in self.parts(unused) {
-                // SAFETY: as of `snapshot`: no more than the array has.
+                // SAFETY: as in `snapshot`: no more than the array has.
                 unsafe { part.at.write_bytes(0, part.words.len()) };
             }
         }
         for part in self.parts(snapshot.counts) {
             let from = &snapshot.words[part.words];
-            // SAFETY: as of `snapshot`; the indexes in the words are those of a domain of the same build.
+            // SAFETY: as in `snapshot`; the indexes in the words come from a domain of the same build.
             unsafe { part.at.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
         }
         self.forget_records();

@@ -1,14 +1,14 @@
 //! Calls of the core as data, and tapes of them: `core/call.h`. The same tape gives the same results, and leaves the
-//! same bytes behind, in every build of the core.
+//! same bytes, in every build of the core.
 
 use crate::limits;
 use hls_units::Nanos;
 use std::fmt;
 
-/// The list of entry points, as `core/call.h` has it; a test holds the two against each other.
+/// The list of entry points, as in `core/call.h`; a test compares the two.
 macro_rules! ops {
     ($($name:ident = $number:literal,)*) => {
-        /// An entry point of the core. `core/call.h` says what each makes of the fields of a [`Call`].
+        /// An entry point of the core. `core/call.h` says how each uses the fields of a [`Call`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u32)]
         #[allow(missing_docs, reason = "the names are those of the entry points")]
@@ -77,7 +77,7 @@ pub struct Call {
     pub a: u32,
     /// The second, or the number of a parameter.
     pub b: u32,
-    /// The kernel engine refuses the call unless VP `a` is that of its thread of this generation; 0: of any.
+    /// The kernel engine refuses the call unless VP `a` belongs to the thread of this generation; 0: any thread.
     pub generation: u32,
     /// Parameters of a scheduler or of a VP, or the payload of a message.
     pub params: [u64; limits::SCHEDULER_PARAMS],
@@ -91,8 +91,8 @@ impl Call {
         Call { now_ns: now.0, a, ..Call::default() }
     }
 
-    /// Whether any build of the core can make the call: there is an entry point of that number, and the index whose
-    /// check the core leaves to its caller is in range.
+    /// Whether every build of the core can make the call: there is an entry point of that number, and the index that
+    /// the core does not check itself is in range.
     pub fn is_sound(&self) -> bool {
         let end = match Op::from_number(self.op) {
             None => 0,

@@ -1,4 +1,4 @@
-//! What stands twice, here and on the C side, is the same.
+//! Definitions that exist both here and on the C side are the same.
 
 use crate::{
     Call, CpuImage, HeadImage, NodeImage, Op, PagesImage, SchedulerImage, TreeNodeImage, VpImage, ffi, limits,

@@ -1,4 +1,4 @@
-//! What can be read of a domain while it runs: here, or in the kernel.
+//! Reads a domain while it runs: here, or in the kernel.
 
 use crate::numbers::{CoreScheduler, CoreVp};
 use crate::{PolicyInfo, PolicyTable, ffi, limits, policy};
@@ -11,15 +11,15 @@ use std::sync::atomic::{Ordering, fence};
 /// The state of a VP, as its parent sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VpState {
-    /// Wants no CPU.
+    /// Not runnable.
     Waiting,
-    /// Wants one.
+    /// Runnable, without a CPU.
     Ready,
-    /// Has one.
+    /// Has a CPU.
     Running,
 }
 
-/// What happened, of a record.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
     /// waiting → ready
@@ -32,9 +32,9 @@ pub enum RecordKind {
     Release,
     /// ready, but out of budget
     Throttle,
-    /// The VP may not run though it is ready, since the process that is its scheduler's policy lets it wait.
+    /// The VP is ready but may not run, because the process that is its scheduler's policy holds it back.
     Hold {
-        /// It is that process's own thread, which is parked.
+        /// The VP is that process's own thread, which is parked.
         is_agent: bool,
     },
     /// a new budget until a new deadline
@@ -44,7 +44,7 @@ pub enum RecordKind {
         /// Its end, absolute.
         deadline: Nanos,
     },
-    /// Others than the hierarchy had the CPU; the record is written by the platform; VP 0.
+    /// The CPU was used outside the hierarchy; the platform writes the record; VP 0.
     Stolen {
         /// For how long, up to about now.
         length: Nanos,
@@ -53,7 +53,7 @@ pub enum RecordKind {
     Offline,
     /// The CPU is back; VP 0.
     Online,
-    /// The policy of a scheduler violated its contract, and the fallback took its place; VP 0.
+    /// The policy of a scheduler broke its contract, and the fallback replaced it; VP 0.
     Fallback {
         /// The scheduler.
         scheduler: CoreScheduler,
@@ -61,7 +61,7 @@ pub enum RecordKind {
         violation: &'static str,
         /// The hook that did it, such as `grant`.
         hook: &'static str,
-        /// The VP that the hook was called about or, of a `grant`, the CPU.
+        /// The VP of the hook's call or, for `grant`, the CPU.
         about: u32,
     },
 }
@@ -82,13 +82,13 @@ pub struct RawRecord {
 /// A broken invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Which, by its number in `core/check.h`.
+    /// Its number in `core/check.h`.
     pub code: u32,
-    /// At which scheduler; 0: none in particular.
+    /// The scheduler; 0: none in particular.
     pub scheduler: CoreScheduler,
-    /// At which VP; 0: none in particular.
+    /// The VP; 0: none in particular.
     pub vp: CoreVp,
-    /// On which CPU.
+    /// The CPU.
     pub cpu: u32,
 }
 
@@ -111,13 +111,13 @@ impl fmt::Display for Fault {
 pub struct VpEntry {
     /// The scheduler above; 0: the machine.
     pub parent: CoreScheduler,
-    /// The scheduler below; 0: it stands for a thread.
+    /// The scheduler below; 0: it is a thread's VP.
     pub child: CoreScheduler,
     /// Its state, as its parent sees it.
     pub state: VpState,
     /// Ready, but out of budget.
     pub throttled: bool,
-    /// It claims a CPU, or looks for one.
+    /// It claims a CPU, or seeks one.
     pub seeking: bool,
     /// Where it runs, or ran last.
     pub cpu: u8,
@@ -132,9 +132,9 @@ pub struct VpEntry {
 pub struct SchedulerEntry {
     /// Its policy's name.
     pub policy: &'static str,
-    /// How the policy before violated its contract, if this one is the fallback that took its place.
+    /// How the earlier policy broke its contract, if this policy is the fallback.
     pub violation: Option<&'static str>,
-    /// VPs that it holds of its parents.
+    /// The number of VPs that it holds of its parents.
     pub vps: u16,
     /// Of these, ready or running.
     pub requested: u16,
@@ -148,27 +148,27 @@ pub struct SchedulerEntry {
     pub first: CoreVp,
 }
 
-/// How a scheduler that has pages came to its choices, each counted when it gave a CPU to a child.
+/// How the choices of a scheduler with pages were made, counted when it gave a CPU to a child.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decided {
-    /// By a decision of the process that knew the last event.
+    /// By a decision of the process that took the last event into account.
     pub followed: u64,
-    /// Decisions that did not know it, and were not followed; each is counted once.
+    /// Decisions that did not take it into account, and were not followed; each is counted once.
     pub stale: u64,
     /// By urgencies.
     pub by_urgency: u64,
     /// For the agent.
     pub by_agent: u64,
-    /// CPU time that its agents had: what it costs that a process decides, and what that does besides.
+    /// CPU time of its agents: the cost of decisions by a process, and of all other work of its thread.
     pub agent_ran: Nanos,
 }
 
 /// A domain to be read.
 pub struct View {
     hls: NonNull<ffi::Hls>,
-    /// Records that `take_records` has handed out or missed.
+    /// The number of records that `take_records` has handed out or missed.
     taken: u64,
-    /// All policies of the build of the core that works on it; `None`: those that are built in.
+    /// All policies of the build of the core that works on it; `None`: the built-in ones.
     policies: Option<PolicyTable>,
 }
 
@@ -177,14 +177,14 @@ impl View {
     ///
     /// # Safety
     ///
-    /// There is a `struct hls` as long as the view lives. Others may change it meanwhile, as the core does: what is
-    /// read is then of some moment.
+    /// There is a `struct hls` as long as the view lives. Other code may change it meanwhile as the core does: then
+    /// each read value is from some moment.
     pub unsafe fn new(hls: NonNull<u8>) -> View {
         View { hls: hls.cast(), taken: 0, policies: None }
     }
 
-    /// Another build of the core works on the domain from now on, which has these policies; `None`: the one that is
-    /// built in. Returns those of the one before.
+    /// From now on another build of the core, with these policies, works on the domain; `None`: the built-in one.
+    /// Returns the policies of the earlier build.
     pub fn set_policies(&mut self, policies: Option<PolicyTable>) -> Option<PolicyTable> {
         std::mem::replace(&mut self.policies, policies)
     }
@@ -208,10 +208,10 @@ impl View {
         (0..u64::BITS as u16).filter(move |cpu| (offline >> cpu) & 1 == 1)
     }
 
-    /// Hands the records since the last call to `each`, in order; `false` when some before them were lost because
+    /// Hands the records since the last call to `each`, in order; `false` if earlier records were lost because
     /// [`limits::MAX_RECORDS`] or more were written since. In the kernel the core writes meanwhile.
     pub fn take_records(&mut self, each: impl FnMut(RawRecord)) -> bool {
-        // Of all that the core keeps, it may be writing over the oldest record.
+        // The core may be overwriting the oldest record that it keeps.
         let oldest = |written: u64| (written + 1).saturating_sub(limits::MAX_RECORDS as u64);
         let written = self.nr_records();
         fence(Ordering::Acquire);
@@ -222,7 +222,7 @@ impl View {
         };
         let raw: Vec<ffi::HlsRecord> = (first..written).map(read).collect();
         fence(Ordering::Acquire);
-        // The core has written over those of them that are no longer kept.
+        // The core has overwritten those of them that it no longer keeps.
         let whole = first.max(oldest(self.nr_records())).min(written);
         raw.iter().skip((whole - first) as usize).map(convert).for_each(each);
         let is_lost = whole > self.taken;
@@ -236,7 +236,7 @@ impl View {
         unsafe { ffi::hls_nr_records(self.hls.as_ptr()) }
     }
 
-    /// Counts no record that was written until now as one that `take_records` has yet to hand out.
+    /// Has `take_records` skip all records that were written until now.
     pub(crate) fn forget_records(&mut self) {
         self.taken = self.nr_records();
     }
@@ -259,8 +259,8 @@ impl View {
         unsafe { ffi::hls_decisions(self.hls.as_ptr()) }
     }
 
-    /// Where the domain has the number of the hook of a loaded policy that was called last: for a process that looks at
-    /// this one from outside when that hook does not return. [`hook`](crate::hook) has its name.
+    /// The address of the number of the loaded policy's hook that was called last: for a process that inspects this
+    /// one from outside when the hook does not return. [`hook`](crate::hook) has its name.
     pub fn hook_at(&self) -> *const u32 {
         // SAFETY: the address of one field.
         unsafe { ffi::hls_hook(self.hls.as_ptr()) }
@@ -273,17 +273,17 @@ impl View {
         Nanos(unsafe { ffi::hls_ran_ns(self.hls.as_ptr(), vp.0, now.0) })
     }
 
-    /// How often a VP was granted a CPU, and how often it lost one while it wanted to go on.
+    /// How often a VP was granted a CPU, and how often it was preempted.
     pub fn grants_and_revokes(&self, vp: CoreVp) -> (u32, u32) {
         assert!(vp.index() < limits::MAX_VPS, "VP {vp} is out of range");
         // SAFETY: the index is in range.
         unsafe { (ffi::hls_nr_grants(self.hls.as_ptr(), vp.0), ffi::hls_nr_revokes(self.hls.as_ptr(), vp.0)) }
     }
 
-    /// All that a dump says of a VP; `None`: there is none of this number.
+    /// A VP's data for a dump; `None`: there is no VP of this number.
     pub fn vp(&self, vp: CoreVp) -> Option<VpEntry> {
         assert!(vp.index() < limits::MAX_VPS, "VP {vp} is out of range");
-        // SAFETY: the index is in range; others may write there meanwhile, and all bytes are valid.
+        // SAFETY: the index is in range; other code may write there meanwhile, and all bytes are valid.
         let raw = unsafe { ffi::hls_vp(self.hls.as_ptr(), vp.0).read_volatile() };
         let has = |flag| raw.flags & flag != 0;
         has(1).then(|| VpEntry {
@@ -298,7 +298,7 @@ impl View {
         })
     }
 
-    /// All that a dump says of a scheduler; `None`: there is none of this number.
+    /// A scheduler's data for a dump; `None`: there is no scheduler of this number.
     pub fn scheduler(&self, scheduler: CoreScheduler) -> Option<SchedulerEntry> {
         assert!(scheduler.index() < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
         // SAFETY: as above.
@@ -315,7 +315,7 @@ impl View {
         })
     }
 
-    /// What its policy did against its contract, for which a scheduler has the fallback; `None`: it has its own policy.
+    /// How its policy broke the contract, if a scheduler has the fallback for that; `None`: it has its own policy.
     pub fn why_fallback(&self, scheduler: CoreScheduler) -> Option<&'static str> {
         assert!(scheduler.index() < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
         // SAFETY: as above.
@@ -324,14 +324,14 @@ impl View {
         has_fallback.then(|| policy::violation(raw.violation.into()))
     }
 
-    /// The number of the pages that a scheduler has; `None`: its policy has no pages, or all were taken.
+    /// The number of a scheduler's pages; `None`: its policy has no pages, or all were taken.
     pub fn pages(&self, scheduler: CoreScheduler) -> Option<NonZero<u8>> {
         assert!(scheduler.index() < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
         // SAFETY: as above.
         NonZero::new(unsafe { ffi::hls_scheduler(self.hls.as_ptr(), scheduler.0).read_volatile() }.page)
     }
 
-    /// How a scheduler that has pages came to its choices; `None`: its policy has none.
+    /// How the choices of a scheduler with pages were made; `None`: its policy has no pages.
     pub fn decided(&self, scheduler: CoreScheduler) -> Option<Decided> {
         assert!(scheduler.index() < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
         // SAFETY: as above.
@@ -358,7 +358,7 @@ impl View {
         CoreScheduler(unsafe { ffi::hls_parent(self.hls.as_ptr(), vp.0) })
     }
 
-    /// Time that others than the hierarchy have had of a CPU.
+    /// Time for which a CPU was used outside the hierarchy.
     pub fn stolen(&self, cpu: u16) -> Nanos {
         assert!(usize::from(cpu) < limits::MAX_CPUS, "CPU {cpu} is out of range");
         // SAFETY: the index is in range.

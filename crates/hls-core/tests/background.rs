@@ -26,7 +26,7 @@ fn the_shortest_period_goes_first_and_the_background_last() {
     assert_eq!(timeline(&mut machine, &threads, 3), "bbb");
 }
 
-/// Requests in the background wait for all that came before, and keep their places when tasks preempt them.
+/// Requests in the background wait for all earlier ones, and keep their places when tasks preempt them.
 #[test]
 fn the_background_is_served_in_order_of_arrival() {
     let (mut machine, threads) = bench(&[0, 0, 0, 10]);

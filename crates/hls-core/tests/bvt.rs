@@ -42,7 +42,7 @@ impl Bench {
         self.machine.settled();
     }
 
-    /// Who runs in each millisecond until `end`: `f`, `g`, `h`, `k`; `.`: nobody.
+    /// Which thread runs in each millisecond until `end`: `f`, `g`, `h`, `k`; `.`: none.
     fn run_to(&mut self, end: u64) -> String {
         let mut runs = String::new();
         while self.machine.now < Nanos(end * MS) {
@@ -70,7 +70,7 @@ fn two_even_threads_take_turns_as_long_as_the_allowance_lets_them() {
     assert_eq!(bench.run_to(15), "fffggggggffffff");
 }
 
-/// The second one is charged twice as much for a millisecond, and may get ahead by twice as much.
+/// The second thread is charged twice as much for a millisecond, and may get ahead by twice as much.
 #[test]
 fn who_has_twice_the_share_runs_for_twice_as_long() {
     let mut bench = Bench::new(4, &[[2, 0, 0, 0], EVEN]);
@@ -79,7 +79,7 @@ fn who_has_twice_the_share_runs_for_twice_as_long() {
     assert_eq!(bench.run_to(24), "ffffggggggffffffffffffgg");
 }
 
-/// Who comes while one runs alone has saved nothing, and waits for the allowance.
+/// A thread that comes while another runs alone has saved nothing, and waits for the allowance.
 #[test]
 fn a_thread_that_wakes_up_has_saved_nothing() {
     let mut bench = Bench::new(2, &[EVEN, EVEN]);
@@ -110,8 +110,9 @@ fn a_warped_thread_runs_at_once_and_pays_later() {
     assert_eq!(bench.run_to(20), "ggggggggffffgggg");
 }
 
-/// By the paper's rule for warps (section 6) one as long as a request is enough for the highest level. The request at 4
-/// waits all the same, for the thread still owes what it borrowed before. A warp as long as that debt, too, is enough.
+/// By the paper's rule (section 6), a warp as long as a request is enough for the highest level. But the request at 4
+/// waits, because the thread still owes what it borrowed before. A warp as long as the request plus that debt is
+/// enough.
 #[test]
 fn a_warp_that_forgets_the_debt_is_too_short() {
     let run = |warp: u64| {
@@ -136,7 +137,7 @@ fn a_warp_that_forgets_the_debt_is_too_short() {
     assert_eq!(run(3), "fgggfkkkfhhhfgggf");
 }
 
-/// A thread that loops warped runs for its limit, and is one of two then.
+/// A thread that loops while warped runs for its limit, and then shares the CPU like any other thread.
 #[test]
 fn a_warp_ends_with_its_limit() {
     let mut bench = Bench::new(2, &[EVEN, [1, 60, 3, 10]]);
@@ -144,12 +145,13 @@ fn a_warp_ends_with_its_limit() {
     assert_eq!(bench.run_to(2), "ff");
     bench.wake(1);
     assert_eq!(bench.run_to(5), "ggg");
-    // It is ahead by 3: the other one goes on until that is ahead by the allowance. It does not warp again by itself.
+    // The warped thread is ahead by 3: the other thread goes on until it is ahead by the allowance. The warped thread
+    // does not warp again by itself.
     assert_eq!(bench.run_to(16), "fffffggggff");
     assert_eq!(bench.run_to(40), "ffggggffffggggffffggggff");
 }
 
-/// What is left of the limit survives a short sleep, and what was used is there anew when the unwarp time is over.
+/// The rest of the limit survives a short sleep; the used part is renewed when the unwarp time is over.
 #[test]
 fn a_limit_is_there_anew_when_the_unwarp_time_is_over() {
     let mut bench = Bench::new(2, &[EVEN, [1, 60, 3, 10]]);
@@ -159,12 +161,12 @@ fn a_limit_is_there_anew_when_the_unwarp_time_is_over() {
     bench.block(1);
     assert_eq!(bench.run_to(4), "ff");
     bench.wake(1);
-    // The last of three; then it is even with the other one.
+    // The last of three; then it is even with the other thread.
     assert_eq!(bench.run_to(5), "g");
     assert_eq!(bench.run_to(9), "fffg");
     bench.block(1);
     assert_eq!(bench.run_to(10), "f");
-    // Barred until 15, ten after it last ran warped. It is behind by one then, so it has run meanwhile.
+    // It may not warp until 15, ten after it last ran warped. It is behind by one then, so it has run meanwhile.
     bench.wake(1);
     let barred = bench.run_to(15);
     assert!(barred.contains('f'), "{barred}");
@@ -172,7 +174,7 @@ fn a_limit_is_there_anew_when_the_unwarp_time_is_over() {
     assert_eq!(bench.run_to(20), "ff");
 }
 
-/// `on` and `off` take effect at once, for who waits and for who runs.
+/// `on` and `off` take effect at once, for waiting and for running threads.
 #[test]
 fn messages_turn_the_warp_on_and_off() {
     let (on, off) = (0, 1);
@@ -189,7 +191,7 @@ fn messages_turn_the_warp_on_and_off() {
     tell(&mut bench, on);
     assert_eq!(bench.run_to(5), "gggg");
     tell(&mut bench, off);
-    // The other one is behind by 3, and goes on until it is ahead by 2.
+    // The other thread is behind by 3, and goes on until it is ahead by 2.
     assert_eq!(bench.run_to(11), "fffffg");
 }
 
@@ -206,8 +208,8 @@ fn a_stall_without_credit_is_a_sleep() {
     assert_eq!(bench.run_to(16), "ffggggffff");
 }
 
-/// The second one is behind by 6 when its page is there. Of these it keeps 3, and so it runs at once: until it is ahead
-/// by the allowance of 2. A sleep of its own will keeps nothing.
+/// The second thread is behind by 6 when its page is there. It keeps 3 of these, and so it runs at once, until it is
+/// ahead by the allowance of 2. A voluntary sleep keeps nothing.
 #[test]
 fn who_stalls_keeps_its_credit() {
     let run = |stalls: bool| {
@@ -228,7 +230,7 @@ fn who_stalls_keeps_its_credit() {
     assert_eq!(run(false), "ffggggffff");
 }
 
-/// Nobody keeps more than it had: the second one has missed 4 only.
+/// No thread keeps more than it had: the second thread has missed only 4.
 #[test]
 fn a_credit_is_a_cap() {
     let mut bench = Bench::with(&[2, 100], &[EVEN, EVEN]);
@@ -241,8 +243,8 @@ fn a_credit_is_a_cap() {
     assert_eq!(bench.run_to(14), "gggggg");
 }
 
-/// The paper has a thread that stalls hold the scheduler's virtual time back, and all who wake up go on from there.
-/// Here one who wakes up beside it has saved nothing.
+/// In the paper a stalled thread holds the scheduler's virtual time back, and all threads that wake up go on from
+/// there. Here a thread that wakes up meanwhile has saved nothing.
 #[test]
 fn who_stalls_holds_nobody_back() {
     let mut bench = Bench::with(&[2, 3], &[EVEN, EVEN, EVEN]);
@@ -253,18 +255,18 @@ fn who_stalls_holds_nobody_back() {
     assert_eq!(bench.run_to(6), "ffff");
     bench.wake(1);
     assert_eq!(bench.run_to(7), "g");
-    // The second one is charged for it, and goes on.
+    // The second thread is charged for it, and goes on.
     bench.machine.core.yield_now(bench.threads[1], bench.machine.now);
     bench.machine.settled();
     assert_eq!(bench.run_to(8), "g");
-    // It is at 5. The third one begins at 6, where the first one is.
+    // It is at 5. The third thread begins at 6, where the first one is.
     bench.wake(2);
     assert_eq!(bench.run_to(17), "gggffhhhh");
 }
 
-/// The first thread is preempted whenever it has run for 1 ms, by one that has a great share and runs for 1 ms, too. In
-/// units of 10 ms it is charged tenfold for that, and gets a tenth of what the third one gets, which has the same
-/// share. The paper takes its error for one unit.
+/// Another thread, which has a great share, preempts the first thread after each 1 ms and runs for 1 ms, too. In
+/// units of 10 ms the first thread is charged tenfold, and gets a tenth of the CPU time of the third thread, which
+/// has the same share. The paper assumes an error of one unit.
 #[test]
 fn in_units_who_is_preempted_often_gets_a_part_of_its_share() {
     let run = |unit: u64| {
@@ -288,7 +290,7 @@ fn in_units_who_is_preempted_often_gets_a_part_of_its_share() {
     assert!((9..=11).contains(&(other / preempted)), "{preempted} ms and {other} ms");
 }
 
-/// Who runs on each of two CPUs in each millisecond until the end, of three even threads that always want a CPU.
+/// Which thread runs on each of two CPUs in each millisecond until the end, of three even threads that never block.
 fn on_two_cpus(migration: u64) -> [String; 2] {
     let mut machine = Machine::new(2, None);
     let bvt = machine.root("bvt", &[2 * MS, 0, 0, migration * MS]);
@@ -305,9 +307,9 @@ fn on_two_cpus(migration: u64) -> [String; 2] {
     runs
 }
 
-/// Without a penalty the first thread changes its CPU whenever it is its turn. With one of 1, who waits must be earlier
-/// by that, and who runs goes on for as much longer before another CPU's thread comes. With a great one the threads of
-/// one CPU share it, however much the one on the other CPU gets.
+/// Without a penalty the first thread changes its CPU at each of its turns. With a penalty of 1, a waiting thread
+/// must be earlier by 1, and a running thread goes on for 1 longer before another CPU's thread takes over. With a
+/// great penalty the threads of one CPU share it, however much the thread on the other CPU gets.
 #[test]
 fn a_penalty_keeps_threads_on_their_cpus() {
     assert_eq!(on_two_cpus(0), ["ffhhhhffhhhhffhhhhffhhhh", "ggffggggffggggffggggffgg"]);
@@ -315,8 +317,9 @@ fn a_penalty_keeps_threads_on_their_cpus() {
     assert_eq!(on_two_cpus(100), ["ffhhhhffffhhhhffffhhhhff", "gggggggggggggggggggggggg"]);
 }
 
-/// The third thread wakes up warped. The first one is further ahead than the second one, which has twice its share, and
-/// loses its CPU to the third. With a great penalty the second one does, which runs where the third one ran last.
+/// The third thread wakes up warped. The first thread is further ahead than the second, which has twice its share: so
+/// the first loses its CPU to the third. With a great penalty the second loses its CPU, because the third last ran
+/// there.
 #[test]
 fn a_wake_up_counts_the_penalty() {
     let who_waits = |migration: u64| {
@@ -337,8 +340,8 @@ fn a_wake_up_counts_the_penalty() {
     assert_eq!(who_waits(100), Some(1));
 }
 
-/// Virtual times wrap after 834 days of CPU time of a VP of share 1. In 20 times 100 days one thread has the CPU alone,
-/// for each the other one sleeps, and then both share a minute, evenly, as on the first day.
+/// Virtual times wrap after 834 days of CPU time of a VP of share 1. Twenty times, one thread has the CPU alone for
+/// 100 days while the other sleeps; then both share a minute evenly, as on the first day.
 #[test]
 fn virtual_times_wrap_after_years() {
     const DAY: u64 = 86_400_000;
@@ -359,8 +362,9 @@ fn virtual_times_wrap_after_years() {
     }
 }
 
-/// The greatest error that one of `children` even threads has on several CPUs, in milliseconds times the number of
-/// other threads and CPUs together: others sleep while it runs, and want to run while it waits, or do as they like.
+/// The greatest error of one of `children` even threads on several CPUs, in milliseconds times the number of other
+/// threads and CPUs together. The other threads sleep while it runs and are runnable while it waits, or act at
+/// random.
 fn worst_error_on(cpus: u64, children: u64, migration: u64) -> u64 {
     let mut worst = 0;
     for seed in 0..300 {
@@ -393,8 +397,9 @@ fn worst_error_on(cpus: u64, children: u64, migration: u64) -> u64 {
     worst
 }
 
-/// With equal shares of m CPUs, each of K threads has m/(K+m-1) of any time in which it wants to run, less
-/// (K-1)*2*(C+M)/(K+m-1). Three on two CPUs reach that without a penalty: with 1% less allowance it would not hold.
+/// With equal shares of m CPUs, each of K threads gets m/(K+m-1) of any time in which it is runnable, minus
+/// (K-1)*2*(C+M)/(K+m-1). Three threads on two CPUs reach that without a penalty: with 1% less allowance the bound
+/// would not hold.
 #[test]
 fn equal_shares_of_several_cpus_have_a_bound() {
     for (cpus, children, migration) in [(2, 3, 0), (2, 4, 0), (2, 3, 1), (2, 4, 2), (4, 5, 0), (4, 6, 1)] {
@@ -406,8 +411,8 @@ fn equal_shares_of_several_cpus_have_a_bound() {
     }
 }
 
-/// A hog beside a scheduler with a hog and a thread that warps by 4, which wakes up at 7. The scheduler's VP may warp
-/// by 6. While its hog is to run it does not warp.
+/// A hog beside a scheduler with a hog and a thread that warps by 4 and wakes up at 7. The scheduler's VP may warp by
+/// 6. It does not warp while its hog is the next to run.
 fn two_levels(threshold: u64) -> Bench {
     let mut machine = Machine::new(1, None);
     let root = machine.root("bvt", &[2 * MS]);
@@ -427,11 +432,11 @@ fn a_scheduler_is_warped_as_its_children_are() {
     let mut bench = two_levels(0);
     assert_eq!(bench.run_to(9), "gg");
     bench.block(1);
-    // The scheduler's VP is at 6, the first hog at 3: that runs until it is at 8.
+    // The scheduler's VP is at 6, the first hog at 3: the hog runs until it is at 8.
     assert_eq!(bench.run_to(20), "fffffhhhhff");
 }
 
-/// What the scheduler's VP may warp is the most that it takes over; and without children that warp it warps as a thread
+/// The warp of the scheduler's VP is a cap on the warp of its child; if no child warps, the VP warps as a thread
 /// does.
 #[test]
 fn a_scheduler_is_warped_by_its_own_warp_at_most() {
@@ -458,9 +463,9 @@ fn with_threshold(threshold: u64) -> String {
     two_levels(threshold).run_to(38)
 }
 
-/// When the thread wakes up, the scheduler's VP is at 4 and comes to be at -2, the first hog is at 3: it may run until
-/// 5. But after 6 the other hog is to run below it, which does not warp: so the scheduler is at 10, and the first hog
-/// runs until 12. Then the hog has 4, and the thread comes again, ahead of both hogs.
+/// When the thread wakes up, the scheduler's VP moves from 4 to -2; the first hog is at 3, so the VP may run until
+/// 5. But after 6 the hog below it, which does not warp, is the next to run: so the scheduler is at 10, and the first
+/// hog runs until 12. Then the hog below gets 4, and the thread comes again, ahead of both hogs.
 #[test]
 fn from_the_threshold_on_a_scheduler_warps_by_all_of_its_own() {
     let expected = "ggggggfffffffffhhhhggggffffffff";
@@ -469,8 +474,8 @@ fn from_the_threshold_on_a_scheduler_warps_by_all_of_its_own() {
     assert_eq!(with_threshold(4 * MS), expected);
 }
 
-/// The thread comes ahead of the other hog alone. It has half of its scheduler's time, which is even with the first
-/// hog.
+/// The thread comes only ahead of its sibling hog. It gets half of its scheduler's time; the scheduler is even with
+/// the first hog.
 #[test]
 fn below_the_threshold_a_scheduler_does_not_warp() {
     let expected = "fffggggffffhhggffffhhggffffhhgg";
@@ -484,8 +489,8 @@ fn without_a_threshold_a_scheduler_warps_as_its_child_does() {
     assert!(with_threshold(0).starts_with("gggggf"), "{}", with_threshold(0));
 }
 
-/// Of three schedulers the middle one counts with the warp that it has at present: its own, once the thread below it is
-/// warped by its threshold.
+/// For the threshold of the scheduler `middle`, the scheduler `below` counts with its present warp: with its own
+/// warp, once the thread below it warps by the threshold of `below`.
 #[test]
 fn a_threshold_counts_the_warp_of_a_scheduler() {
     let comes_ahead = |thread: u64, own: u64| {

@@ -22,8 +22,8 @@ fn wake(machine: &mut Machine, threads: &[CoreVp]) {
     threads.iter().for_each(|&thread| machine.wake(thread));
 }
 
-/// A task of 4 in every 7 beside a soft server of 3 in every 8, as in the publication: while the task sleeps the server
-/// runs ahead, and the task does not notice that afterwards.
+/// A task of 4 in every 7 beside a soft server of 3 in every 8, as in the paper: the server runs ahead while the task
+/// sleeps, and the task loses nothing by that afterwards.
 #[test]
 fn a_soft_server_runs_ahead_and_isolates() {
     let (mut machine, threads) = bench(1, &[[4, 7, HARD], [3, 8, SOFT]]);
@@ -35,7 +35,7 @@ fn a_soft_server_runs_ahead_and_isolates() {
     assert_eq!(timeline(&mut machine, &threads, 14), "aaaabbbaaaabbb");
 }
 
-/// What a soft server had ahead the others have first: alone for 40 ms, `a` has put its deadline off to 210 ms.
+/// After a soft server has run ahead, the others run first: alone for 40 ms, `a` has put its deadline off to 210 ms.
 #[test]
 fn who_ran_ahead_waits() {
     let (mut machine, threads) = bench(1, &[[2, 10, SOFT], [2, 10, SOFT]]);
@@ -64,7 +64,7 @@ fn a_hard_server_that_wakes_has_what_the_rest_of_its_period_is_worth() {
     assert_eq!(timeline(&mut machine, &threads, 14), "aa..aaaaa.....");
 }
 
-/// The same with a soft one: it begins a period at 6, which ends at 16, behind that of `b`.
+/// The same with a soft server: it begins a period at 6, which ends at 16, after the period of `b`.
 #[test]
 fn a_soft_server_that_wakes_begins_anew_where_too_much_is_left() {
     let begun_at = |wake_up: u64| {
@@ -88,7 +88,7 @@ fn on_several_cpus_the_earliest_deadlines_run() {
     threads.iter().for_each(|&thread| assert_eq!(machine.ran_ms(thread), 50.0));
 }
 
-/// Where the end of a slice comes late, a hard server pays for it, and a soft one has as many later deadlines.
+/// If a slice ends late, a hard server pays for it, and a soft one puts its deadline off accordingly.
 #[test]
 fn what_was_had_too_much_is_paid() {
     let late = |kind| {
@@ -99,7 +99,7 @@ fn what_was_had_too_much_is_paid() {
         machine.settled();
         (timeline(&mut machine, &threads, 27), threads)
     };
-    // 3 too much: the budget at 10 goes for it, and half of that at 20.
+    // 3 too much: this costs the budget at 10, and half of the budget at 20.
     assert_eq!(late(HARD).0, ".".repeat(15) + "a" + ".........aa");
     assert_eq!(late(SOFT).0, "a".repeat(27));
 }
@@ -112,7 +112,7 @@ fn what_is_no_server_is_refused() {
         let refused = machine.core.move_to(threads[0], root, Params::from_slice(&params), machine.now);
         assert_eq!(refused, Err(CoreError::Param), "{params:?}");
     }
-    // A budget that becomes smaller while its thread runs ends there.
+    // A budget that is reduced while its thread runs ends at the new value.
     machine.wake(threads[0]);
     let smaller = Params::from_slice(&[MS, 10 * MS, HARD]);
     machine.core.move_to(threads[0], root, smaller, machine.now).expect("it is in range");

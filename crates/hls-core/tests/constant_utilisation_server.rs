@@ -20,8 +20,8 @@ fn wake(machine: &mut Machine, threads: &[CoreVp]) {
 }
 
 /// Liu's example (section 7.4.1), in tenths of her unit: tasks of 5 in 30, 10 in 40 and 45 in 190 beside a server of
-/// 1/4, to which jobs of 10, 20 and 20 come at 30, 69 and 140. The first is due at 70, so the second begins there, and
-/// is due at 150; so the third begins there.
+/// 1/4, to which jobs of 10, 20 and 20 come at 30, 69 and 140. The first is due at 70, so the second begins at 70 and
+/// is due at 150; so the third begins at 150.
 ///
 /// From its source: Liu, section 7.4.1: the deadlines of three jobs.
 #[test]
@@ -50,7 +50,8 @@ fn jobs_begin_at_the_deadlines_before_them() {
     }
     let server: Vec<usize> = runs.match_indices('d').map(|(at, _)| at).collect();
     let first = [35..40, 50..55];
-    // From 70 before the third task, which is due at 190; the others' next jobs, at 80 and 90, are due at 120.
+    // From 70 on it runs before the third task, which is due at 190; the other tasks' next jobs, at 80 and 90, are
+    // due at 120.
     let second = [70..80, 95..105];
     let third = [155..160, 170..180, 185..190];
     let expected: Vec<usize> = first.into_iter().chain(second).chain(third).flatten().collect();
@@ -64,7 +65,8 @@ fn who_always_wants_the_cpu_has_a_budget_in_every_period() {
     assert_eq!(timeline(&mut machine, &threads, 20), "aabbbaa...".repeat(2));
 }
 
-/// `a` has used 1 of 5 in every 10, which is worth 2: until then it has nothing, and a whole budget from then on.
+/// `a` has used 1 of its 5 in every 10, which corresponds to 2 of the period: until 2 it gets nothing, from then on a
+/// whole budget.
 #[test]
 fn who_sleeps_waits_until_the_job_was_due() {
     let woken_at = |wake_up: u64| {
@@ -81,8 +83,8 @@ fn who_sleeps_waits_until_the_job_was_due() {
     assert_eq!(woken_at(7), "aaaaa.....aa");
 }
 
-/// Whatever the child does, its server is like a CPU of its own that is slower: here it works for 1 and sleeps for 1,
-/// and the server of 1/4 lets it work for 1 in every 4.
+/// A server behaves like a slower CPU of its own, whatever its child does: here the child works for 1 and sleeps for
+/// 1, and the server of 1/4 lets it work for 1 in every 4.
 #[test]
 fn the_utilisation_is_constant() {
     let (mut machine, threads) = bench(1, &[[3, 12]]);
@@ -115,7 +117,7 @@ fn on_several_cpus_the_earliest_deadlines_run() {
     threads.iter().for_each(|&thread| assert_eq!(machine.ran_ms(thread), 50.0));
 }
 
-/// Where the end of a slice comes late, the next budgets pay, also if the child sleeps.
+/// If a slice ends late, the next budgets pay, also if the child sleeps.
 #[test]
 fn what_was_had_too_much_is_paid() {
     for sleeps in [false, true] {
@@ -130,12 +132,12 @@ fn what_was_had_too_much_is_paid() {
             machine.wake(threads[0]);
         }
         machine.run_to(Nanos(10 * MS));
-        // 3 too much: the budget at 10 goes for it, and half of that at 20.
+        // 3 too much: this costs the budget at 10, and half of the budget at 20.
         assert_eq!(timeline(&mut machine, &threads, 22), "..........a.........aa");
     }
 }
 
-/// A job that could not be done by its deadline, since others had the CPU, is given up.
+/// A job that missed its deadline because others had the CPU is given up.
 #[test]
 fn who_was_promised_too_much_does_not_catch_up() {
     let (mut machine, threads) = bench(1, &[[5, 10], [8, 11]]);
@@ -157,7 +159,7 @@ fn what_is_no_server_is_refused() {
         let refused = machine.core.move_to(threads[0], root, Params::from_slice(&params), machine.now);
         assert_eq!(refused, Err(CoreError::Param), "{params:?}");
     }
-    // With a smaller budget from 1 on: what was used until then is worth 5.
+    // With a smaller budget from 1 on, the used CPU time corresponds to 5 of the period.
     machine.wake(threads[0]);
     machine.run_to(Nanos(MS));
     let smaller = Params::from_slice(&[MS, 10 * MS]);

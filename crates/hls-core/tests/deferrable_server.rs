@@ -30,14 +30,14 @@ fn requests_beside_periodic_tasks() {
     assert_eq!(runs, "abccabbbac..accbabbcab");
 }
 
-/// Of equal priorities who came first goes on; a higher one preempts, and the other one goes on then.
+/// With equal priorities the first thread goes on; a higher priority preempts it, and afterwards it goes on.
 #[test]
 fn priorities_decide() {
     let (mut machine, threads) = bench(&[[3, 10, 1], [3, 10, 1], [1, 5, 2]]);
     assert_eq!(timeline(&mut machine, &threads, 10), "caaabcbb..");
 }
 
-/// A budget that was not used at the end of a period, and the next one, in a row.
+/// A budget that is unused at the end of a period is followed at once by the next one.
 #[test]
 fn a_budget_waits_for_its_thread() {
     let (mut machine, threads) = bench(&[[2, 5, 2], [4, 9, 1]]);
@@ -47,7 +47,7 @@ fn a_budget_waits_for_its_thread() {
     assert_eq!(timeline(&mut machine, &threads, 9), "aaaabbbaa");
 }
 
-/// A sleep does not renew a budget, however long it is beside the period.
+/// A sleep does not renew a budget, whatever its length in relation to the period.
 #[test]
 fn who_sleeps_has_what_was_left() {
     let (mut machine, threads) = bench(&[[3, 10, 1]]);
@@ -85,7 +85,7 @@ fn bad_parameters_are_refused() {
     assert!(attach(&[10 * MS, 10 * MS, 63]).is_ok());
 }
 
-/// A thread that runs has no more than its new budget, and keeps its old one where a new one is refused.
+/// A running thread gets no more than its new budget, and keeps the old one if a new one is refused.
 #[test]
 fn parameters_may_change_while_the_thread_runs() {
     let (mut machine, threads) = bench(&[[6, 10, 1]]);
@@ -97,7 +97,7 @@ fn parameters_may_change_while_the_thread_runs() {
     machine.settled();
 }
 
-/// On two CPUs the two of the highest priorities run.
+/// On two CPUs the two threads of the highest priorities run.
 #[test]
 fn several_cpus_serve_the_highest_priorities() {
     let mut machine = Machine::new(2, None);

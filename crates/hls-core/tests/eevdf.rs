@@ -1,5 +1,5 @@
 //! What the policy `eevdf` decides: the example of its paper (Stoica et al., RTSS 1996, figure 1), and its rules for
-//! those who come and go.
+//! joining and leaving.
 
 use crate::support::{ByHand, MS};
 use hls_core::{Calls, CoreError, CoreVp, Params};
@@ -16,7 +16,7 @@ fn bench(threads: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {
     (machine, threads)
 }
 
-/// Who runs in each of the next quanta: `a`, `b`, `c`.
+/// Which thread runs in each of the next quanta: `a`, `b`, `c`.
 fn quanta(machine: &mut Machine, threads: &[CoreVp], quanta: u64) -> String {
     (0..quanta)
         .map(|_| {
@@ -28,7 +28,7 @@ fn quanta(machine: &mut Machine, threads: &[CoreVp], quanta: u64) -> String {
 }
 
 /// Two clients of equal weight, with requests of two quanta and of one. The second comes after a quantum (here a
-/// nanosecond before, so that it is there for the decision).
+/// nanosecond earlier, so that the decision includes it).
 ///
 /// From its source: figure 1, quantum by quantum.
 #[test]
@@ -41,7 +41,7 @@ fn the_example_of_the_paper() {
     assert_eq!(quanta(&mut machine, &threads, 7), "babab".to_owned() + "ab");
 }
 
-/// Who asks for little at a time is served sooner, and gets no more.
+/// A VP with short requests is served sooner, and gets no more.
 #[test]
 fn short_requests_are_served_sooner() {
     let (mut machine, threads) = bench(&[[1, 0], [1, 0], [1, MS]]);
@@ -67,7 +67,7 @@ fn short_requests_are_served_sooner() {
     assert!((985.0..=1_015.0).contains(&had(2)), "{}", had(2));
 }
 
-/// Who has had too much when it blocks has not got rid of that when it wakes up, a moment later.
+/// A VP that is ahead of its share when it blocks is still ahead when it wakes up a moment later.
 #[test]
 fn a_moment_of_sleep_gains_nothing() {
     let (mut machine, threads) = bench(&[[1, 0], [1, 0]]);
@@ -86,15 +86,17 @@ fn a_moment_of_sleep_gains_nothing() {
     assert!(had[0] <= had[1] + 10.0, "{had:?}");
 }
 
-/// Who leaves when it has had too much counts until the virtual time has caught up: meanwhile that goes on as slowly as
-/// before, so that a third one, which comes now, is before who left and came back.
+/// A VP that leaves when it is ahead of its share counts until the virtual time has caught up: meanwhile the virtual
+/// time advances as slowly as before, so that a third VP, which comes now, goes before the one that left and came
+/// back.
 #[test]
 fn who_leaves_counts_until_it_is_caught_up_with() {
     let (mut machine, threads) = bench(&[[1, 0], [1, 0], [1, 0]]);
     machine.wake(threads[0]);
     machine.wake(threads[1]);
     machine.run_to(Nanos(10 * MS));
-    // The first has run: its next request is eligible at the virtual time 10 ms. Now it is 5 ms; at 15 ms, 7.5 ms.
+    // The first has run: its next request is eligible at the virtual time 10 ms. The virtual time is 5 ms now, and
+    // 7.5 ms at 15 ms.
     assert_eq!(machine.running[0], Some(threads[1]));
     machine.block(threads[0]);
     machine.run_to(Nanos(15 * MS));
@@ -104,8 +106,8 @@ fn who_leaves_counts_until_it_is_caught_up_with() {
     assert_eq!(machine.running[0], Some(threads[2]));
 }
 
-/// Four become eligible in one quantum. The last of them in the queue, whose request is short, has the earliest
-/// deadline, and runs.
+/// Four VPs become eligible in one quantum. The last of them in the queue has a short request, and so the earliest
+/// deadline: it runs.
 #[test]
 fn several_become_eligible_at_once() {
     let (mut machine, threads) = bench(&[[1, 0], [1, 0], [1, 0], [1, MS], [1, 0]]);
@@ -113,16 +115,16 @@ fn several_become_eligible_at_once() {
     // Each of the first three has run once, the fourth in between; the virtual time is 9.75 ms.
     machine.run_to(Nanos(39 * MS));
     machine.wake(threads[4]);
-    // The fifth runs from 40 ms on, with the only request that is eligible. Those of the others are so at 10 ms of
-    // virtual time, which is passed before 50 ms.
+    // The fifth runs from 40 ms on, with the only eligible request. The others' requests become eligible at virtual
+    // time 10 ms, which is reached before 50 ms.
     machine.run_to(Nanos(45 * MS));
     assert_eq!(machine.running[0], Some(threads[4]));
     machine.run_to(Nanos(50 * MS + 1));
     assert_eq!(machine.running[0], Some(threads[3]));
 }
 
-/// Where all who want the CPU have had too much, the virtual time moves on, also over the debt of one that sleeps. That
-/// debt is then paid: on waking up the VP goes on at the virtual time, and is not owed what was passed over.
+/// If all runnable VPs are ahead of their shares, the virtual time jumps, also past the debt of a sleeper. That debt
+/// is then paid: when it wakes up, the VP goes on at the virtual time, and is not owed the time that was jumped over.
 #[test]
 fn a_sleeper_is_not_owed_what_the_virtual_time_has_passed_over() {
     let (mut machine, threads) = bench(&[[1, 100 * MS], [1, 0], [1, 0], [1, 500 * MS]]);
@@ -132,7 +134,7 @@ fn a_sleeper_is_not_owed_what_the_virtual_time_has_passed_over() {
     machine.run_to(Nanos(100 * MS - 1));
     machine.block(never);
     machine.wake(b);
-    // The virtual time is 55 ms; the next request of the first is eligible at 100 ms, that of the second at 60 ms.
+    // The virtual time is 55 ms; the next request of the first is eligible at 100 ms, the second's at 60 ms.
     machine.run_to(Nanos(108 * MS));
     machine.block(b);
     assert_eq!(machine.running[0], Some(a));
@@ -143,14 +145,14 @@ fn a_sleeper_is_not_owed_what_the_virtual_time_has_passed_over() {
     assert_eq!(quanta(&mut machine, &threads, 2), "bc");
 }
 
-/// The virtual time passes two sleepers in one quantum, and then one whose request is short: that one does not wait for
+/// In one quantum the virtual time passes two sleepers, and then a VP with a short request: this VP does not wait for
 /// another quantum.
 #[test]
 fn who_becomes_eligible_behind_several_sleepers_runs_at_once() {
     let (mut machine, threads) = bench(&[[1, 5 * MS / 2], [1, 0], [1, 0], [1, 500 * MS]]);
     let [short, first, second, long] = threads[..] else { unreachable!() };
     threads.iter().for_each(|&thread| machine.wake(thread));
-    // The short request is used up; the next one is eligible at 2.5 ms. Two sleep, with debts, up to 2 ms.
+    // The short request is used up; the next one is eligible at 2.5 ms. Two VPs sleep, with debts up to 2 ms.
     for (sleeper, at) in [(first, 4_500_000), (second, 6_500_000)] {
         machine.run_to(Nanos(at));
         assert_eq!(machine.running[0], Some(sleeper));
@@ -161,8 +163,8 @@ fn who_becomes_eligible_behind_several_sleepers_runs_at_once() {
     assert_eq!(machine.running[0], Some(short));
 }
 
-/// Sleepers hold up the virtual time for a moment, just when all who want the CPU have had too much. It moves on to
-/// where the first of these is eligible, and no further.
+/// Sleepers hold up the virtual time for a moment, just when all runnable VPs are ahead of their shares. It jumps to
+/// the first of their eligible times, and no further.
 #[test]
 fn the_virtual_time_moves_on_no_further_than_to_the_first_request() {
     let (mut machine, threads) = bench(&[[1, 50 * MS], [1, 500 * MS], [1, 28 * MS], [1, 0], [1, 0]]);
@@ -188,7 +190,7 @@ fn the_virtual_time_moves_on_no_further_than_to_the_first_request() {
     assert_eq!(machine.running[0], Some(long));
 }
 
-/// A share that changes while the VP runs counts from then on; what it had before is kept.
+/// A share that changes while the VP runs counts from then on; earlier CPU time keeps its value.
 #[test]
 fn a_share_may_change_while_the_vp_runs() {
     let (mut machine, threads) = bench(&[[1, 0], [1, 0]]);
@@ -202,19 +204,20 @@ fn a_share_may_change_while_the_vp_runs() {
     assert!((880.0..=920.0).contains(&had[0]), "{had:?}");
 }
 
-/// Who has had too much has to wait for as much CPU time as before when its share changes, not as much virtual time.
+/// When the share of a VP with a debt changes, the VP has to wait for the same CPU time as before, not for the same
+/// virtual time.
 #[test]
 fn a_debt_stays_the_same_when_the_share_changes() {
     let (mut machine, threads) = bench(&[[1, 0], [1, 500 * MS]]);
     threads.iter().for_each(|&thread| machine.wake(thread));
     assert_eq!(quanta(&mut machine, &threads, 1), "a");
-    // It has had 5 ms too much: 0.05 ms of virtual time, which is over in the next quantum.
+    // Its debt is 5 ms: 0.05 ms of virtual time, which passes in the next quantum.
     machine.core.message(threads[0], 0, 100, machine.now).unwrap();
     machine.settled();
     assert_eq!(quanta(&mut machine, &threads, 12), "baaaaaaaaaaa");
 }
 
-/// Who leaves for good after it has had too much counts until it would have paid: else others would be late for ever.
+/// A VP that leaves for good with a debt counts until it would have paid: otherwise others would be late for ever.
 #[test]
 fn who_leaves_for_good_does_not_leave_its_debt_to_others() {
     let (mut machine, threads) = bench(&[[2, 700 * MS], [1, 500 * MS], [1, 0]]);
@@ -234,7 +237,7 @@ fn who_leaves_for_good_does_not_leave_its_debt_to_others() {
     assert!(longest <= Nanos(80 * MS), "{longest}");
 }
 
-/// Each would have a decision taken when it is over.
+/// Each request would need a decision at its end.
 #[test]
 fn requests_that_are_too_short_are_refused() {
     let mut machine = Machine::new(1, None);

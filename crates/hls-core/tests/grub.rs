@@ -11,7 +11,7 @@ const HARD: u64 = 0;
 const SOFT: u64 = 1;
 const WHOLE: u64 = 1_000_000;
 
-/// A machine whose root has servers of so much of a CPU, each with its budget, period and kind, asleep.
+/// A machine whose root has servers of this part of a CPU, each with its budget, period and kind, asleep.
 fn bench(cpus: u16, rate_ppm: u64, servers: &[[u64; 3]]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(cpus, None);
     let root = machine.root("grub", &[rate_ppm]);
@@ -25,7 +25,8 @@ fn wake(machine: &mut Machine, threads: &[CoreVp]) {
     threads.iter().for_each(|&thread| machine.wake(thread));
 }
 
-/// Alone, a server of 3/10 has the whole CPU, since its budget falls at 3/10 of the time; two have half of it each.
+/// Alone, a server of 3/10 gets the whole CPU, as its budget falls at 3/10 of the speed of time; two get half of it
+/// each.
 #[test]
 fn active_servers_have_what_inactive_ones_do_not_use() {
     let (mut machine, threads) = bench(1, WHOLE, &[[3, 10, HARD]; 2]);
@@ -35,7 +36,7 @@ fn active_servers_have_what_inactive_ones_do_not_use() {
     assert_eq!(timeline(&mut machine, &threads, 20), "bbbbbaaaaa".repeat(2));
 }
 
-/// When all of the CPU is active, all budgets fall by the time.
+/// When all of the bandwidth is active, budgets fall as fast as time passes.
 #[test]
 fn where_all_are_active_they_have_their_budgets() {
     let (mut machine, threads) = bench(1, WHOLE, &[[2, 5, HARD], [6, 10, HARD]]);
@@ -58,8 +59,8 @@ fn a_server_that_sleeps_is_active_until_its_virtual_time() {
     assert_eq!(timeline(&mut machine, &threads, 10), "aaaaaaaacc");
 }
 
-/// In cbs `a` would have put its deadline off to 210 ms, and then waited for long: here it has used no bandwidth but
-/// its own.
+/// In cbs `a` would have put its deadline off to 210 ms, and then would have waited for long: here it has used only
+/// its own bandwidth.
 #[test]
 fn who_ran_ahead_with_the_bandwidth_of_others_does_not_wait() {
     let (mut machine, threads) = bench(1, WHOLE, &[[2, 10, SOFT], [2, 10, SOFT]]);
@@ -69,9 +70,9 @@ fn who_ran_ahead_with_the_bandwidth_of_others_does_not_wait() {
     assert_eq!(timeline(&mut machine, &threads, 20), "bbbbbaaaaa".repeat(2));
 }
 
-/// `a` has 3 of its 5 by 3, and so has used its bandwidth up to 6. If it comes back at 4, and is soft, it is due at 16,
-/// behind `b`, due at 12, and `c`, which comes, too, and is due at 15; if it is hard it goes on, due at 10, with 2. If
-/// it comes at 7 it is due at 17, before `c`. Next to nothing is reclaimed.
+/// `a` has had 3 of its 5 at 3, and so has used its bandwidth up to 6. If it comes back at 4 and is soft, it is due
+/// at 16, behind `b`, due at 12, and `c`, which comes, too, and is due at 15; if it is hard it goes on, due at 10,
+/// with 2. If it comes at 7 it is due at 17, before `c`. Next to nothing is reclaimed.
 #[test]
 fn who_wakes_up_goes_on_from_its_virtual_time() {
     let woken = |kind: u64, wake_up: u64| {
@@ -90,8 +91,8 @@ fn who_wakes_up_goes_on_from_its_virtual_time() {
     assert_eq!(woken(HARD, 7), "aaaaac");
 }
 
-/// At 2 `a` has used its bandwidth up to 4, and has 3 left, due at 10. But since nobody wants the CPU at 3 it has a
-/// whole budget when it comes then.
+/// At 2 `a` has used its bandwidth up to 4, and has 3 left, due at 10. But as the CPU is idle at 3, it has a whole
+/// budget when it comes then.
 #[test]
 fn when_nobody_wants_the_cpu_all_begin_anew() {
     let (mut machine, threads) = bench(1, WHOLE, &[[5, 10, HARD], [6, 12, HARD]]);
@@ -104,7 +105,7 @@ fn when_nobody_wants_the_cpu_all_begin_anew() {
     assert_eq!(timeline(&mut machine, &threads, 10), "aaaaabbbbb");
 }
 
-/// Where there is half a CPU for the servers, 7 of every 20 are used at the pace of 7/20 + 1 - 1/2.
+/// With half a CPU for the servers, the budget of a server of 7 in every 20 falls at the pace of 7/20 + 1 - 1/2.
 #[test]
 fn where_less_than_a_cpu_is_there_budgets_fall_faster() {
     let (mut machine, threads) = bench(1, 500_000, &[[7, 20, HARD], [2, 20, HARD]]);
@@ -116,8 +117,9 @@ fn where_less_than_a_cpu_is_there_budgets_fall_faster() {
     assert_eq!(timeline(&mut machine, &threads, 20), "aaaaaaa.............");
 }
 
-/// Why the rate: below a reservation of half a CPU, with the paper's pace, `a` has all of that from 20 to 40, where it
-/// is due, and `b`, which comes at 21 and is due at 41, has 1 of its 4 by then. The utilisation is no more than 2/5.
+/// Why there is a rate: below a reservation of half a CPU, with the paper's pace, `a` gets the whole reservation from
+/// 20 to 40, where it is due, and `b`, which comes at 21 and is due at 41, has 1 of its 4 by then. The utilisation is
+/// no more than 2/5.
 #[test]
 fn on_less_than_a_cpu_the_papers_pace_would_harm_siblings() {
     let had_in_time = |rate_ppm: u64| {
@@ -147,7 +149,7 @@ fn on_several_cpus_nothing_is_reclaimed() {
     threads.iter().skip(1).for_each(|&thread| assert_eq!(machine.ran_ms(thread), 50.0));
 }
 
-/// Where the end of a slice comes late, a hard server pays for it, and a soft one has as many later deadlines.
+/// If a slice ends late, a hard server pays for it, and a soft one puts its deadline off accordingly.
 #[test]
 fn what_was_had_too_much_is_paid() {
     let late = |kind| {
@@ -158,7 +160,7 @@ fn what_was_had_too_much_is_paid() {
         machine.settled();
         timeline(&mut machine, &threads, 27)
     };
-    // 3 too much: the budget at 10 goes for it, and half of that at 20.
+    // 3 too much: this costs the budget at 10, and half of the budget at 20.
     assert_eq!(late(HARD), ".".repeat(15) + "a" + ".........aa");
     assert_eq!(late(SOFT), "a".repeat(27));
 }
@@ -171,7 +173,7 @@ fn what_is_no_server_is_refused() {
         let refused = machine.core.move_to(threads[0], root, Params::from_slice(&params), machine.now);
         assert_eq!(refused, Err(CoreError::Param), "{params:?}");
     }
-    // The bandwidth that counts is the new one.
+    // The new bandwidth counts.
     machine.wake(threads[0]);
     let greater = Params::from_slice(&[5 * MS, 10 * MS, HARD]);
     machine.core.move_to(threads[0], root, greater, machine.now).expect("it is in range");
@@ -179,15 +181,16 @@ fn what_is_no_server_is_refused() {
     assert_eq!(timeline(&mut machine, &threads, 20), "a".repeat(20));
 }
 
-/// A server's jobs: what is left of each that has come, and when a CPU of its own of the server's speed had done it.
+/// A server's jobs: the remaining work of each job that has come, and the time at which a CPU of the server's speed
+/// would have done it.
 #[derive(Default)]
 struct Jobs {
     pending: Vec<(u64, u64)>,
     done_elsewhere_at: u64,
 }
 
-/// The paper's claim: a job that a CPU of its own, as fast as the server has bandwidth, has done at F is done before
-/// F + P here. The few nanoseconds are what the core rounds up.
+/// The paper's claim: if a dedicated CPU with the server's bandwidth as its speed finishes a job at F, the job is
+/// done before F + P here. The few nanoseconds are for the core's rounding.
 ///
 /// From its source: the claim that a job is at most a period later than alone.
 #[test]

@@ -45,7 +45,7 @@ fn who_loses_a_cpu_that_goes_takes_another() {
     m.offline(gone).unwrap();
     m.settled();
     assert_eq!((cpu_of(&m, high), cpu_of(&m, low)), (Some(usize::from(1 - gone)), None));
-    // Nor can who wakes up later have it, or who may use no other.
+    // Nor can a thread that wakes up later get it, or a thread that may use no other CPU.
     let bound = m.thread(fp, &[9]);
     m.core.set_affinity(bound, 1 << gone, m.now).unwrap();
     m.wake(bound);
@@ -58,8 +58,8 @@ fn who_loses_a_cpu_that_goes_takes_another() {
     assert_eq!(cpu_of(&m, low), Some(gone.into()));
 }
 
-/// A CPU on which the thread may not be is refused by the VPs above it, one after the other. When the thread may be
-/// there again, and loses its CPU before that has decided, all of them have to hear of it.
+/// If a thread may not use a CPU, the VPs above it refuse that CPU, one after the other. When the thread may use it
+/// again, and loses its own CPU before the change has led to a decision, all of these VPs must stop refusing.
 #[test]
 fn refusals_of_all_levels_end_when_a_cpu_is_lost() {
     let mut m = Machine::new(2, None);
@@ -91,7 +91,8 @@ fn a_cpu_that_goes_is_one_that_is_there_and_not_the_last() {
     m.offline(0).unwrap();
     assert_eq!(m.offline(1), Err(CoreError::Busy));
     assert_eq!(m.running, [None, Some(thread)]);
-    // What the machine would grant when it is back cannot be destroyed, nor granted to others.
+    // The scheduler to which the machine will grant the CPU when it is back cannot be destroyed, nor can the CPU be
+    // granted to others.
     assert_eq!(m.core.attach_root(fp, 0), Err(CoreError::NotFound));
     m.core.detach(thread, m.now).unwrap();
     m.settled();
@@ -140,7 +141,7 @@ fn a_change_of_a_thread_is_no_sleep_and_no_wakeup() {
     let told = |m: &mut Machine, vp: CoreVp| {
         let mut kinds = Vec::new();
         assert!(m.core.take_records(|record| kinds.extend((record.vp == vp).then_some(record.kind))));
-        // Grants what is to be granted, and drops the records of that.
+        // Makes the decisions that are due, and drops their records.
         m.settled();
         kinds
     };

@@ -1,5 +1,6 @@
-//! Budgets where timers go off late: what a virtual processor (VP) has beyond its budget is taken from its next budgets
-//! (`core/budget.h`). Each test lets the platform call late at random, as the rules of `core/hls.h` allow it.
+//! Budgets with late timers: CPU time that a virtual processor (VP) gets beyond its budget is subtracted from its
+//! next budgets (`core/budget.h`). In each test the platform calls late at random, as the rules of `core/hls.h`
+//! allow.
 
 use crate::support::{ByHand, MS};
 use hls_core::CoreVp;
@@ -8,7 +9,7 @@ use hls_units::Nanos;
 
 const US: u64 = 1_000;
 
-/// Numbers that look random: the generator of Knuth's MMIX.
+/// Pseudo-random numbers: the generator of Knuth's MMIX.
 struct Random(u64);
 
 impl Random {
@@ -18,7 +19,7 @@ impl Random {
     }
 }
 
-/// How the timers of a test are late.
+/// The lateness of a test's timers.
 #[derive(Clone, Copy)]
 enum Late {
     /// At random, by no more than this.
@@ -51,7 +52,7 @@ impl Usage {
     }
 }
 
-/// Lets time pass up to `end`, and what is due in it happen late.
+/// Lets time pass up to `end`; due events happen late.
 fn run_late(m: &mut Machine, end: u64, late: Late, random: &mut Random, vp: CoreVp, usage: &mut Usage) {
     while m.due() <= Nanos(end) {
         let due = m.due();
@@ -71,7 +72,7 @@ fn pass(m: &mut Machine, at: Nanos, vp: CoreVp, usage: &mut Usage) {
     m.now = at;
 }
 
-/// A machine where a VP with this budget in every period competes with a hog below the policy; and the VP.
+/// A machine where a VP with this budget and period competes with a hog; returns the VP, too.
 fn machine(policy: &str, budget: u64, period: u64) -> (Machine, CoreVp) {
     let mut m = Machine::new(1, None);
     let fp = m.root("fixed-priority", &[]);
@@ -83,7 +84,7 @@ fn machine(policy: &str, budget: u64, period: u64) -> (Machine, CoreVp) {
     (m, vp)
 }
 
-/// Of 10,000 parts of the CPU, how many the VP had in a second in which it never slept.
+/// The part of the CPU, in ten-thousandths, that the VP got in a second in which it never slept.
 fn share(policy: &str, (budget, period): (u64, u64), late: Late) -> u64 {
     let (mut m, vp) = machine(policy, budget, period);
     m.wake(vp);
@@ -117,7 +118,7 @@ fn no_window_has_more_than_its_budgets_and_one_overrun() {
                     );
                 }
             }
-            // Nobody pays more than it had: who can use its budgets, though they come late, has them all.
+            // No VP pays more than it overran: a VP that can use its late budgets gets all of them.
             let all = usage.in_window(0, 1000 * period);
             let is_time_for_all = most_late <= period - budget;
             assert!(!is_time_for_all || all >= 999 * budget, "{policy}, seed {seed}: {all}");
@@ -130,7 +131,7 @@ fn a_debt_of_many_budgets_is_paid_over_many_periods() {
     for policy in POLICIES {
         assert_eq!(share(policy, (20 * US, 500 * US), Late::By(20 * US)), 400, "{policy}");
         assert_eq!(share(policy, (100 * US, 10 * MS), Late::Ticks(MS)), 100, "{policy}");
-        // A tick is longer than the period: the debts of a tick are paid in the periods that it hides, too.
+        // A tick is longer than the period: the debts of a tick are paid also in the periods within the tick.
         assert_eq!(share(policy, (20 * US, 500 * US), Late::Ticks(MS)), 400, "{policy}");
     }
 }
@@ -149,7 +150,8 @@ fn sleeping_pays_no_debt() {
     for (policy, nap) in POLICIES.into_iter().flat_map(|policy| [(policy, 1), (policy, 35 * MS)]) {
         let (mut m, vp) = machine(policy, budget, period);
         let mut usage = Usage::default();
-        // Sleeps as soon as it has overrun, and wakes up when the period is over or, by then, four periods are.
+        // Sleeps as soon as it has overrun, and wakes up just after that period or, with the longer nap, when four
+        // periods are over.
         let mut random = Random(0);
         for _ in 0..100 {
             m.wake(vp);
@@ -169,7 +171,8 @@ fn time_that_others_stole_is_no_debt() {
     for policy in POLICIES {
         let (mut m, vp) = machine(policy, MS, 10 * MS);
         m.wake(vp);
-        // The interrupt has the CPU from the first half of the budget on, until long after the slice was to end.
+        // The interrupt takes the CPU after the first half of the budget, until long after the planned end of the
+        // slice.
         let mut usage = Usage::default();
         run_late(&mut m, MS / 2, Late::By(0), &mut Random(0), vp, &mut usage);
         m.now = Nanos(8 * MS);
@@ -187,13 +190,13 @@ fn no_debt_lasts_longer_than_that_of_a_tick() {
     for policy in POLICIES {
         let (mut m, vp) = machine(policy, MS, 10 * MS);
         m.wake(vp);
-        // The machine stands still for an hour and does not say so: the VP seems to have run all the time.
+        // The machine is stopped for an hour without reporting it: the VP seems to have run all the time.
         let hour = 3_600_000 * MS;
         let mut usage = Usage::default();
         run_late(&mut m, hour, Late::By(hour), &mut Random(0), vp, &mut usage);
         let before = m.ran_ms(vp);
         m.run_to(Nanos(hour + 1000 * MS));
-        // 100 budgets, less the 10 ms of the greatest debt.
+        // 100 budgets, minus the 10 ms of the greatest debt.
         assert!(m.ran_ms(vp) - before >= 88.0, "{policy}: {} ms", m.ran_ms(vp) - before);
     }
 }

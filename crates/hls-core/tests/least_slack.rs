@@ -16,8 +16,8 @@ fn bench(quantum: u64, servers: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {
     (machine, threads)
 }
 
-/// They must run by 7, by 4 and by 11. `b`, whose period is not the shortest, runs until `a` has less slack by a
-/// quantum: for 4 ms, after which `b` could wait until 8. Under EDF `a` would be first.
+/// They must run by 7, by 4 and by 11. `b`, which has not the shortest period, runs until the slack of `a` is less by
+/// a quantum: for 4 ms, after which `b` could wait until 8. Under EDF `a` would be first.
 #[test]
 fn the_least_slack_goes_first() {
     let servers = [[2, 9], [8, 12], [1, 12]];
@@ -30,22 +30,22 @@ fn the_least_slack_goes_first() {
     assert_eq!(timeline(&mut machine, &threads, 9), "aabbbbbbb");
 }
 
-/// Of two with equal slack one runs for a quantum, and then each for two.
+/// With two equal slacks one thread runs for a quantum, and then each for two in turn.
 #[test]
 fn equal_slacks_take_turns_of_two_quanta() {
     let (mut machine, threads) = bench(2, &[[8, 20], [8, 20]]);
     assert_eq!(timeline(&mut machine, &threads, 20), "aabbbbaaaabbbbaa....");
 }
 
-/// A thread that wakes up with less slack preempts; otherwise the slice of the one that runs ends when the other's is
-/// less by a quantum.
+/// A thread that wakes up with less slack preempts; otherwise the running thread's slice ends when the other's slack
+/// is less by a quantum.
 #[test]
 fn who_wakes_up_with_less_slack_preempts_in_time() {
     let (mut machine, threads) = bench(2, &[[10, 30], [3, 20], [3, 8]]);
     threads.iter().for_each(|&thread| machine.block(thread));
     machine.wake(threads[0]);
     assert_eq!(timeline(&mut machine, &threads, 4), "aaaa");
-    // `a` must run by 24 at the latest. `b` had its period begun at 0, and must run by 17: at once.
+    // `a` must run by 24 at the latest. The period of `b` began at 0, and `b` must run by 17: it runs at once.
     machine.wake(threads[1]);
     assert_eq!(timeline(&mut machine, &threads, 3), "bbb");
     let (mut machine, threads) = bench(2, &[[10, 30], [2, 23]]);
@@ -57,8 +57,8 @@ fn who_wakes_up_with_less_slack_preempts_in_time() {
     assert_eq!(timeline(&mut machine, &threads, 10), "aaabbaaaaa");
 }
 
-/// A wake-up keeps what is left of a budget, less where it would be more than the others can bear, and begins a period
-/// where it would be more than the thread's rate.
+/// A wake-up keeps the rest of a budget, cuts it if it were more than the others can bear, and begins a new period if
+/// it were more than the thread's rate.
 #[test]
 fn a_wake_up_keeps_cuts_or_renews() {
     let left_after = |used: u64, asleep_until: u64| {
@@ -102,7 +102,7 @@ fn bad_parameters_are_refused() {
     assert!(attach(&[10 * MS, 10 * MS]).is_ok());
 }
 
-/// A thread that runs has no more than its new budget, and keeps its old one where a new one is refused.
+/// A running thread gets no more than its new budget, and keeps the old one if a new one is refused.
 #[test]
 fn parameters_may_change_while_the_thread_runs() {
     let (mut machine, threads) = bench(1, &[[6, 10]]);
@@ -115,7 +115,7 @@ fn parameters_may_change_while_the_thread_runs() {
     assert_eq!(timeline(&mut machine, &threads, 10), "aa........");
 }
 
-/// On two CPUs the two with the least slack run, and a thread that can use one of them only is timed on that one.
+/// On two CPUs the two threads with the least slack run, and a thread that can use only one CPU is timed on that one.
 #[test]
 fn several_cpus_serve_the_least_slacks() {
     let mut machine = Machine::new(2, None);

@@ -21,7 +21,7 @@ fn bench(priorities: &[u64]) -> (Machine, Vec<CoreVp>) {
     (machine, threads)
 }
 
-/// Who runs in each of the next ticks: `a`, `b`, `c`, or nobody.
+/// Which thread runs in each of the next ticks: `a`, `b`, `c`, or none.
 fn ticks(machine: &mut Machine, threads: &[CoreVp], ticks: u64) -> String {
     let who = |machine: &Machine| threads.iter().position(|&thread| machine.running[0] == Some(thread));
     (0..ticks)
@@ -33,7 +33,7 @@ fn ticks(machine: &mut Machine, threads: &[CoreVp], ticks: u64) -> String {
         .collect()
 }
 
-/// In each epoch each has its quantum, in one piece, the greatest goodness first: 11 + 40, 6 + 20, 1 + 1.
+/// In each epoch each thread gets its quantum, in one piece, the greatest goodness first: 11 + 40, 6 + 20, 1 + 1.
 #[test]
 fn an_epoch_has_a_quantum_of_each() {
     let (mut machine, threads) = bench(&[USUAL, MOST, LEAST]);
@@ -49,10 +49,11 @@ fn equals_have_turns() {
     assert_eq!(ticks(&mut machine, &threads, 36), "aaaaaabbbbbbcccccc".repeat(2));
 }
 
-/// Who sleeps through epochs has 9, 10, 11, 11... ticks saved (counter / 2 + 6), preempts, and runs for so long.
+/// A thread that sleeps through epochs saves 9, 10, 11, 11... ticks (counter / 2 + 6), preempts, and runs for these
+/// ticks.
 #[test]
 fn who_sleeps_saves_up_to_two_quanta() {
-    // Three quanta of the hog end three epochs; one in which nobody ran has ended none.
+    // Three quanta of the hog end three epochs; a time in which no thread ran ends none.
     for (epochs, saved) in [(0, 6), (1, 9), (2, 10), (3, 11), (20, 11)] {
         let (mut machine, threads) = bench(&[USUAL, USUAL]);
         machine.block(threads[1]);
@@ -65,7 +66,8 @@ fn who_sleeps_saves_up_to_two_quanta() {
     }
 }
 
-/// A wake-up preempts only for more goodness: an equal waits, and one with an equal counter goes before a used one.
+/// A wake-up preempts only with more goodness: a thread with equal goodness waits, but a full counter preempts a
+/// partly used one.
 #[test]
 fn only_more_goodness_preempts() {
     let (mut machine, threads) = bench(&[USUAL, USUAL]);
@@ -79,8 +81,8 @@ fn only_more_goodness_preempts() {
     assert_eq!(ticks(&mut machine, &threads, 11), "bbbbbbaaaaa");
 }
 
-/// A thread that sleeps for a moment before each tick is charged all the same. It has less than its half: where the
-/// other has used its counter up, each moment ends an epoch, and halves what the thread has saved.
+/// A thread that sleeps for a moment before each tick is still charged. It gets less than its half: when the other
+/// thread has used its counter up, each such moment ends an epoch, and halves what the sleeper has saved.
 #[test]
 fn nobody_sleeps_through_the_ticks() {
     let (mut machine, threads) = bench(&[USUAL, USUAL]);
@@ -104,7 +106,7 @@ fn who_yields_keeps_half_of_its_counter() {
     assert_eq!(ticks(&mut machine, &threads, 2), "aa");
     machine.core.yield_now(threads[0], machine.now);
     machine.settled();
-    // 4 / 2 + 6 = 8 ticks, which is more than the other has in that epoch.
+    // 4 / 2 + 6 = 8 ticks, which is more than the other thread has in that epoch.
     assert_eq!(ticks(&mut machine, &threads, 20), "bbbbbbaaaaaaaabbbbbb");
 }
 
@@ -125,7 +127,7 @@ fn a_change_of_priority_gives_no_counter() {
     assert!(machine.core.message(threads[0], 0, 41, machine.now).is_err());
 }
 
-/// Whatever a counter was, it settles: that of the least priority at 1, after it was that of the greatest.
+/// A counter settles, whatever it was: a thread that changes from the greatest to the least priority settles at 1.
 #[test]
 fn counters_settle() {
     let (mut machine, threads) = bench(&[USUAL, MOST]);

@@ -21,7 +21,7 @@ fn wake_all(machine: &mut Machine, threads: &[CoreVp]) {
     threads.iter().for_each(|&thread| machine.wake(thread));
 }
 
-/// What each thread has had more in all, in ms, after so many ms.
+/// The CPU time that each thread gets in the next `length` ms, in ms.
 fn had(machine: &mut Machine, threads: &[CoreVp], length: u64) -> Vec<f64> {
     let before: Vec<f64> = threads.iter().map(|&thread| machine.ran_ms(thread)).collect();
     machine.run_to(machine.now + Nanos(length * MS));
@@ -46,7 +46,7 @@ fn the_ends_of_the_table() {
     assert!((had[1] - 200_000.0 * 15.0 / 88_776.0).abs() <= 4.0, "{had:?}");
 }
 
-/// Equal ones take turns of a slice; a VP with a shorter slice has shorter turns, and as much.
+/// Equal VPs take turns of a slice; a VP with a shorter slice has shorter turns, and as much CPU time.
 #[test]
 fn slices_are_turns() {
     let (mut machine, threads) = bench(&[[20, 0], [20, 0]]);
@@ -58,8 +58,8 @@ fn slices_are_turns() {
     assert!((had[0] - 3_000.0).abs() <= 3.0, "{had:?}");
 }
 
-/// Nobody is preempted within a slice, but by a shorter one that wakes up: unless the slice that runs ends so soon that
-/// its deadline is earlier still.
+/// Within a slice a VP is preempted only by a waking VP with a shorter slice, and not even then if the running slice
+/// ends so soon that its deadline is earlier.
 #[test]
 fn a_shorter_slice_preempts() {
     for (slice, expected) in [(0, 0..=0), (400, 15..=19)] {
@@ -81,7 +81,8 @@ fn a_shorter_slice_preempts() {
     }
 }
 
-/// Lag survives sleep: who was owed 1.5 ms when it blocked is owed as much when it comes back, a second later.
+/// Lag survives sleep: a thread that was owed 1.5 ms when it blocked is owed 1.5 ms when it comes back a second
+/// later.
 #[test]
 fn who_is_owed_something_gets_it_later() {
     for (sleeps_at, first) in [(3, true), (6, false)] {
@@ -100,7 +101,7 @@ fn who_is_owed_something_gets_it_later() {
     }
 }
 
-/// Who has had too much when it blocks counts until V has caught up: a moment of sleep gains nothing.
+/// A thread that is ahead of its share when it blocks counts until V has caught up: a moment of sleep gains nothing.
 #[test]
 fn a_moment_of_sleep_gains_nothing() {
     let (mut machine, threads) = bench(&[[20, 0], [20, 0]]);
@@ -119,7 +120,7 @@ fn a_moment_of_sleep_gains_nothing() {
     assert!(had[0] <= had[1] + 3.0, "{had:?}");
 }
 
-/// A debt is not got rid of by another nice value, and a weight counts from when it is changed.
+/// A new nice value does not cancel a debt, and a weight counts from when it is changed.
 #[test]
 fn a_nice_value_may_change_while_the_vp_runs() {
     let (mut machine, threads) = bench(&[[20, 0], [20, 0]]);
@@ -140,9 +141,10 @@ fn a_nice_value_may_change_while_the_vp_runs() {
     assert!((had[1] - 1_024.0).abs() <= 10.0, "{had:?}");
 }
 
-/// Who is owed something among many is paid when few are there: why nothing is promised. A hog of weight 15 (nice 19)
-/// has less than a third of its share. Another one of 655 (nice 2) waits for a long slice of one of 1586 (nice -2),
-/// sleeps for a moment while that does, and comes back with its lag when only the hog is there.
+/// Why the policy promises nothing: a thread that collected lag among many threads is paid when few are there. A hog
+/// of weight 15 (nice 19) gets less than a third of its share. A thread of weight 655 (nice 2) waits for a long slice
+/// of one of weight 1586 (nice -2), sleeps for a moment while that one sleeps, and comes back with its lag when only
+/// the hog is there.
 #[test]
 fn lag_is_paid_by_who_is_there() {
     let (mut machine, threads) = bench(&[[1, 100], [22, 100_000], [18, 100_000]]);

@@ -8,7 +8,7 @@ use hls_units::Nanos;
 
 const QUANTUM: u64 = 10 * MS;
 
-/// A machine with so many CPUs whose root has threads with these tickets, all awake.
+/// A machine with `cpus` CPUs whose root has threads with these tickets, all awake.
 fn bench(cpus: u16, seed: u64, tickets: &[u64]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(cpus, None);
     let root = machine.root("lottery", &[QUANTUM, seed]);
@@ -17,7 +17,7 @@ fn bench(cpus: u16, seed: u64, tickets: &[u64]) -> (Machine, Vec<CoreVp>) {
     (machine, threads)
 }
 
-/// Who runs in each of the next quanta.
+/// Which thread runs in each of the next quanta.
 fn winners(machine: &mut Machine, quanta: u64) -> Vec<CoreVp> {
     let next = |machine: &mut Machine| {
         let winner = machine.running[0].expect("all are awake");
@@ -27,13 +27,14 @@ fn winners(machine: &mut Machine, quanta: u64) -> Vec<CoreVp> {
     (0..quanta).map(|_| next(machine)).collect()
 }
 
-/// How many quanta each has of these.
+/// How many of these quanta each thread has.
 fn counts(threads: &[CoreVp], winners: &[CoreVp]) -> Vec<u64> {
     let count = |thread| winners.iter().filter(|&&winner| winner == thread).count() as u64;
     threads.iter().map(|&thread| count(thread)).collect()
 }
 
-/// Of n quanta a VP with the part p of all tickets has n p, give or take sqrt(n p (1 - p)) (section 2 of the paper).
+/// Of n quanta a VP with the part p of all tickets gets n p, plus or minus sqrt(n p (1 - p)) (section 2 of the
+/// paper).
 ///
 /// From its source: section 2: the spread of wins, sqrt(n p (1 - p)).
 #[test]
@@ -52,7 +53,7 @@ fn winners_are_binomially_distributed() {
     }
 }
 
-/// A quantum does not depend on the one before: after a quantum of its own a VP wins as often as else.
+/// Quanta are independent: after a quantum of its own a VP wins as often as after another's.
 #[test]
 fn quanta_are_independent() {
     let (mut machine, threads) = bench(1, 3, &[1, 1]);
@@ -72,8 +73,8 @@ fn the_same_seed_draws_the_same() {
     assert_ne!(draws(1), draws(2));
 }
 
-/// Section 3.4: of two with as many tickets, one yields after a fifth of each quantum. It wins five times as often, and
-/// both have as much CPU time; without compensation tickets it would have a sixth of it.
+/// Section 3.4: of two threads with equal tickets, one yields after a fifth of each quantum. It wins five times as
+/// often, and both get the same CPU time; without compensation tickets it would get a sixth of the CPU.
 #[test]
 fn who_uses_a_fifth_of_its_quanta_wins_five_times_as_often() {
     let (mut machine, threads) = bench(1, 1, &[400, 400]);
@@ -94,8 +95,8 @@ fn who_uses_a_fifth_of_its_quanta_wins_five_times_as_often() {
     assert!((0.92..1.08).contains(&(had[1] / had[0])), "{had:?}");
 }
 
-/// Compensation has an end, so that no sum overflows: who uses next to nothing of its quanta has 1,024 times its
-/// tickets.
+/// Compensation is limited, so that no sum overflows: a thread that uses next to nothing of its quanta has 1,024
+/// times its tickets.
 #[test]
 fn compensation_is_limited() {
     let (mut machine, threads) = bench(1, 1, &[131_072, 1]);
@@ -110,7 +111,7 @@ fn compensation_is_limited() {
         }
         machine.run_to(machine.now + Nanos(QUANTUM));
     }
-    // One of 129 draws, where it would be nearly all of them without an end.
+    // It wins one of 129 draws; without a limit it would win nearly all of them.
     assert!((2..20).contains(&wins), "{wins}");
 }
 
@@ -126,7 +127,7 @@ fn tickets_may_change_at_any_time() {
     assert!(had[2] < 30 && had[0].abs_diff(had[1]) < 100, "{had:?}");
 }
 
-/// Who is bound to a CPU runs there, though most tickets are others'; no CPU is idle beside it.
+/// A thread that is bound to a CPU runs there, though others have most of the tickets; no other CPU is idle.
 #[test]
 fn who_is_bound_wins_on_its_cpu() {
     let (mut machine, threads) = bench(2, 1, &[1, 1_000, 1_000, 1_000]);

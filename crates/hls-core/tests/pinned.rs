@@ -6,7 +6,7 @@ use hls_scenario::Machine;
 
 const CPUS: u16 = 4;
 
-/// Numbers that look random, always the same.
+/// Pseudo-random numbers, always the same.
 struct Numbers(u64);
 
 impl Numbers {
@@ -16,7 +16,7 @@ impl Numbers {
     }
 }
 
-/// Round robin, as simply as it can be said: the first in the queue that may use the CPU.
+/// A minimal round robin: chooses the first in the queue that may use the CPU.
 #[derive(Default)]
 struct Queue(Vec<(CoreVp, u64)>);
 

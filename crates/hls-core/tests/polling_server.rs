@@ -30,14 +30,15 @@ fn requests_beside_periodic_tasks() {
     assert_eq!(runs, "abb.accbabc.abbcacbbac");
 }
 
-/// Of equal priorities who came first goes on; a higher one preempts, and the other one goes on then.
+/// With equal priorities the first thread goes on; a higher priority preempts it, and afterwards it goes on.
 #[test]
 fn priorities_decide() {
     let (mut machine, threads) = bench(&[[3, 10, 1], [3, 10, 1], [1, 5, 2]]);
     assert_eq!(timeline(&mut machine, &threads, 10), "caaabcbb..");
 }
 
-/// Who does not want the CPU at the start of a period has nothing in it, and what is left when it sleeps is lost.
+/// A thread that is not runnable at the start of a period gets nothing in it, and the rest of a budget is lost when
+/// the thread sleeps.
 #[test]
 fn who_sleeps_loses_the_budget() {
     let (mut machine, threads) = bench(&[[3, 10, 1]]);
@@ -49,14 +50,14 @@ fn who_sleeps_loses_the_budget() {
     machine.run_to(Nanos(31 * MS));
     machine.wake(threads[0]);
     assert_eq!(timeline(&mut machine, &threads, 12), ".........aaa");
-    // At the very start of a period it is in time.
+    // A wake-up at the very start of a period is in time.
     machine.block(threads[0]);
     machine.run_to(Nanos(60 * MS));
     machine.wake(threads[0]);
     assert_eq!(timeline(&mut machine, &threads, 4), "aaa.");
 }
 
-/// A READY thread that is called off loses its budget, too.
+/// A READY thread that leaves the queue loses its budget, too.
 #[test]
 fn who_leaves_the_queue_loses_the_budget() {
     let (mut machine, threads) = bench(&[[2, 10, 2], [3, 10, 1]]);
@@ -88,7 +89,7 @@ fn bad_parameters_are_refused() {
     assert!(attach(&[10 * MS, 10 * MS, 63]).is_ok());
 }
 
-/// A thread whose parameters change waits for its next period, and keeps its old ones where new ones are refused.
+/// A thread whose parameters change waits for its next period; it keeps the old parameters if new ones are refused.
 #[test]
 fn parameters_may_change_while_the_thread_runs() {
     let (mut machine, threads) = bench(&[[6, 10, 1]]);
@@ -100,7 +101,7 @@ fn parameters_may_change_while_the_thread_runs() {
     machine.settled();
 }
 
-/// On two CPUs the two of the highest priorities run.
+/// On two CPUs the two threads of the highest priorities run.
 #[test]
 fn several_cpus_serve_the_highest_priorities() {
     let mut machine = Machine::new(2, None);

@@ -17,8 +17,8 @@ fn shares_are_proportional() {
     assert!((m.ran_ms(b) - 800.0).abs() <= 1.0);
 }
 
-/// Two threads that may use only CPU 0 fall behind one that has CPU 1 to itself. Who comes to CPU 0 later shares it
-/// with them all the same, and does not wait until they have caught up.
+/// Two threads that may use only CPU 0 fall behind one that has CPU 1 to itself. A thread that comes to CPU 0 later
+/// still shares it with them, and does not wait until they have caught up.
 #[test]
 fn who_falls_behind_on_one_of_several_cpus_keeps_nobody_waiting() {
     let mut m = Machine::new(2, None);
@@ -38,7 +38,8 @@ fn who_falls_behind_on_one_of_several_cpus_keeps_nobody_waiting() {
     assert!(m.ran_ms(late) > 200.0, "{}", m.ran_ms(late));
 }
 
-/// Of three even threads on two CPUs, after one had a CPU to itself beside one with a hundredth of its share.
+/// Three even threads on two CPUs, after one of them had a CPU to itself beside a thread with a hundredth of its
+/// share: the others get their two thirds of a CPU.
 #[test]
 fn a_share_of_more_than_a_cpu_is_no_credit() {
     let mut m = Machine::new(2, None);

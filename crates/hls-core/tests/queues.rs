@@ -1,5 +1,5 @@
-//! The queues that policies use, beside arrays that are searched from end to end: `queues.c` does the same at random
-//! with both. `HLS_SEEDS=1000` makes a campaign of it.
+//! The queues of the policies, compared with arrays that are searched from end to end: `queues.c` does the same
+//! random operations on both. `HLS_SEEDS=1000` runs a long campaign.
 //!
 //! Relies on the compiler of the core.
 

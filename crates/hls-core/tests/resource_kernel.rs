@@ -28,8 +28,8 @@ fn the_shortest_period_goes_first() {
     assert_eq!(timeline(&mut machine, &threads, 36), "abbcacbbac..".repeat(3));
 }
 
-/// What distinguishes a deferrable server: a budget that was not used at the end of a period, and the next one, in a
-/// row. Plain response time analysis would promise `b` its 4 ms in any 9.
+/// The peculiarity of a deferrable server: a budget that is unused at the end of a period is followed at once by the
+/// next one. Plain response time analysis would promise `b` its 4 ms in any 9.
 #[test]
 fn a_budget_waits_for_its_thread() {
     let (mut machine, threads) = bench(&[[2, 5, HARD], [4, 9, HARD]]);
@@ -54,7 +54,8 @@ fn who_sleeps_has_what_was_left() {
     assert_eq!(timeline(&mut machine, &threads, 10), "aaaaa.....");
 }
 
-/// The depleted soft reserve has what budgets leave; the firm one has what the soft one leaves; the hard one nothing.
+/// A depleted soft reserve gets what budgets leave; a firm one gets what the soft one leaves; a hard one gets
+/// nothing.
 #[test]
 fn kinds_are_hard_firm_and_soft() {
     let (mut machine, threads) = bench(&[[1, 5, HARD], [1, 6, SOFT], [1, 7, FIRM]]);
@@ -65,7 +66,7 @@ fn kinds_are_hard_firm_and_soft() {
     assert_eq!(timeline(&mut machine, &threads, 5), "a....");
 }
 
-/// Depleted ones of one kind take turns, and who has a budget again leaves them.
+/// Depleted reserves of one kind take turns; a reserve with a new budget leaves the turns.
 #[test]
 fn depleted_reserves_take_turns() {
     let (mut machine, threads) = bench(&[[1, 20, SOFT], [2, 30, SOFT], [1, 9, HARD]]);
@@ -76,7 +77,8 @@ fn depleted_reserves_take_turns() {
     assert_eq!(timeline(&mut machine, &threads, 5), "caabb");
 }
 
-/// A late timer lets a hard reserve overrun: its next budget pays. What a soft one has beyond its budget is free.
+/// A late timer lets a hard reserve overrun: its next budget pays. A soft one does not pay for time beyond its
+/// budget.
 #[test]
 fn an_overrun_is_paid_by_the_next_budget() {
     let (mut machine, threads) = bench(&[[2, 10, HARD]]);
@@ -104,7 +106,7 @@ fn bad_parameters_are_refused() {
     assert!(attach(&[10 * MS, 10 * MS, HARD]).is_ok());
 }
 
-/// A thread that runs has no more than its new budget, keeps what it used, and may become soft.
+/// A running thread gets no more than its new budget, what it has used counts, and it may become soft.
 #[test]
 fn parameters_may_change_while_the_thread_runs() {
     let (mut machine, threads) = bench(&[[6, 10, HARD], [5, 20, HARD]]);
@@ -121,7 +123,7 @@ fn parameters_may_change_while_the_thread_runs() {
     assert_eq!(timeline(&mut machine, &threads, 4), "aaab");
 }
 
-/// On two CPUs the two shortest periods run; one that may use one CPU only takes that from the longer of them.
+/// On two CPUs the two shortest periods run; a thread that may use only one CPU takes it from the longer of them.
 #[test]
 fn several_cpus_serve_the_shortest_periods() {
     let mut machine = Machine::new(2, None);

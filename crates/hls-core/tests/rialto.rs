@@ -40,7 +40,7 @@ impl Bench {
         self.machine.run_to(Nanos(ms * MS));
     }
 
-    /// Who runs in each of the next ms: `a`, `b`, ...
+    /// Which thread runs in each of the next ms: `a`, `b`, ...
     fn each_ms(&mut self, count: u64) -> String {
         (0..count)
             .map(|_| {
@@ -72,7 +72,7 @@ impl Bench {
     }
 }
 
-/// 3 ms in every 8 ms, wherever these begin, beside a hog, for as long as the thread wants the CPU.
+/// 3 ms in any 8 ms, beside a hog, as long as the thread is runnable.
 #[test]
 fn the_continuous_reservation_of_the_papers_figure() {
     let mut bench = bench(&[[3, 8], [1, 8]]);
@@ -83,12 +83,12 @@ fn the_continuous_reservation_of_the_papers_figure() {
         assert!(window.iter().filter(|who| **who == b'a').count() >= 3, "{who}");
         assert!(window.iter().filter(|who| **who == b'b').count() >= 1, "{who}");
     }
-    // What nobody's slot needs is for both.
+    // Time outside the slots is for both.
     assert!(who.matches('b').count() > 20, "{who}");
 }
 
-/// The six activities of the paper's scheduling graph, as they come there: each has one slot in each of its periods.
-/// For the last but one all slots are placed anew.
+/// The six activities of the paper's scheduling graph, in its order: each has one slot in each of its periods. For
+/// the last but one all slots are placed anew.
 ///
 /// From its source: the graph of six activities.
 #[test]
@@ -107,7 +107,8 @@ fn the_table_of_the_paper() {
     }
 }
 
-/// A slot stays where it is while its owner sleeps, and goes to others meanwhile; who wakes up in it has the rest.
+/// A slot stays where it is while its owner sleeps, and other threads use it meanwhile; an owner that wakes up in it
+/// gets the rest.
 #[test]
 fn slots_do_not_move() {
     let mut bench = bench(&[[2, 10], [3, 10]]);
@@ -123,7 +124,7 @@ fn slots_do_not_move() {
     assert_eq!(bench.each_ms(10), "bbbbbbbbbb");
 }
 
-/// Free time goes round in turns, which slots interrupt; a slot costs its owner no turn.
+/// Threads take turns in the free time; slots interrupt turns, and a slot costs its owner no turn.
 #[test]
 fn free_time_goes_round() {
     let mut bench = bench(&[[10, 100], [10, 100], [10, 100]]);
@@ -135,7 +136,7 @@ fn free_time_goes_round() {
     }
 }
 
-/// A slot must differ from each other one modulo the gcd of the periods.
+/// Two slots must not overlap modulo the gcd of their periods.
 #[test]
 fn who_has_no_slot_is_refused() {
     let mut bench = bench(&[[2, 10]]);
@@ -152,11 +153,11 @@ fn who_has_no_slot_is_refused() {
     }
 }
 
-/// A full table whose last child comes too early: all slots are placed anew if nobody wants the CPU, short periods
-/// first. While somebody does, nobody's slot moves.
+/// A full table whose last child would not fit in order of arrival: all slots are placed anew, short periods first,
+/// if no child is runnable. While one is, no slot moves.
 #[test]
 fn slots_move_only_while_nobody_wants_them() {
-    // As they come, the third one has no slot: the first two leave one ms of each 4.
+    // In order of arrival there is no slot for the third: the first two leave one ms of each 4.
     let claims = [[1, 8], [2, 8], [2, 4]];
     let mut idle = bench(&claims[..2]);
     assert_eq!(idle.add(claims[2]), Ok(()));
@@ -175,7 +176,7 @@ fn slots_move_only_while_nobody_wants_them() {
     assert_eq!(busy.add(claims[2]), Ok(()));
 }
 
-/// Another budget while the thread runs: the slot stays where it was if it can; a refusal leaves all as it was.
+/// A new budget while the thread runs: the slot stays where it was if possible; a refusal changes nothing.
 #[test]
 fn a_budget_may_change_while_the_vp_runs() {
     let mut bench = bench(&[[2, 10], [3, 10]]);
@@ -193,7 +194,7 @@ fn a_budget_may_change_while_the_vp_runs() {
     }
 }
 
-/// A constraint in time that is nobody's: it has that before all turns, and its work is done by the deadline.
+/// A constraint in free time: it comes before all turns, and its work is done by the deadline.
 #[test]
 fn a_constraint_has_free_time_before_turns() {
     let mut bench = bench(&[[2, 10], [1, 10]]);
@@ -209,8 +210,8 @@ fn a_constraint_has_free_time_before_turns() {
     assert_eq!(bench.ran(1) - before, 8.0);
 }
 
-/// Of two constraints, the one with the earlier deadline first; a third one, for which nothing is left, is refused, and
-/// the others are as they were.
+/// The constraint with the earlier deadline comes first; a third one, for which no time is left, is refused, and the
+/// other two are not affected.
 #[test]
 fn constraints_are_kept_by_deadline() {
     let mut bench = bench(&[[2, 10], [1, 10], [1, 10]]);
@@ -223,7 +224,7 @@ fn constraints_are_kept_by_deadline() {
     assert_eq!(&bench.each_ms(12)[..11], "cccbbbaabcb");
 }
 
-/// A constraint may begin later; its time is reserved from the answer on.
+/// A constraint may begin later; its time is reserved as soon as it is accepted.
 #[test]
 fn a_constraint_in_the_future_is_reserved() {
     let mut bench = bench(&[[1, 10], [1, 10]]);
@@ -236,7 +237,7 @@ fn a_constraint_in_the_future_is_reserved() {
     assert_eq!(bench.each_ms(8), "aaaaaabb");
 }
 
-/// Who needs more than its estimate gets that in turn, and `end` gives up what was not needed.
+/// A thread that needs more than its estimate gets the rest in turns, and `end` gives up unused time.
 #[test]
 fn an_estimate_is_no_more_than_it_says() {
     let mut bench = bench(&[[1, 100], [1, 100]]);
@@ -255,7 +256,7 @@ fn an_estimate_is_no_more_than_it_says() {
     assert_eq!(bench.each_ms(10), "bbbbbbbbbb");
 }
 
-/// Whoever asks ends its turn, whatever the answer: who asks again and again has no more than others.
+/// A request ends the thread's turn, whatever the answer: a thread that asks repeatedly gets no more than others.
 #[test]
 fn asking_gains_no_turn() {
     for asks in [true, false] {
@@ -273,8 +274,8 @@ fn asking_gains_no_turn() {
     }
 }
 
-/// Who sleeps asks anew for what is left when it wakes up: if that does not fit any more, it has turns only, and what
-/// was promised to others is kept.
+/// A thread that has slept asks anew for the rest of its constraint when it wakes up: if that no longer fits, it gets
+/// only turns, and promises to others are kept.
 #[test]
 fn sleep_harms_no_other_constraint() {
     for (sleep, is_kept) in [(2, true), (7, false)] {
@@ -295,7 +296,7 @@ fn sleep_harms_no_other_constraint() {
     }
 }
 
-/// A new slot takes time that an accepted constraint relies on: it has to wait.
+/// A new slot that would take time from an accepted constraint has to wait.
 #[test]
 fn a_new_slot_does_not_break_a_constraint() {
     let mut bench = bench(&[[2, 10], [1, 10]]);
@@ -307,7 +308,7 @@ fn a_new_slot_does_not_break_a_constraint() {
     assert_eq!(bench.add([1, 10]), Ok(()));
 }
 
-/// Fields out of range, deadlines before the start, more constraints than there are places, and one in place of
+/// Fields out of range, deadlines before the start, more constraints than places, and a constraint that replaces
 /// another.
 #[test]
 fn constraints_that_make_no_sense_are_refused() {
@@ -321,7 +322,7 @@ fn constraints_that_make_no_sense_are_refused() {
         assert_eq!(bench.begin(thread, 0, 1, 100), Ok(0));
     }
     assert_eq!(bench.begin(8, 0, 1, 100), Err(CoreError::Busy));
-    // In place of the one of before, whose time is free for it; a refusal leaves that.
+    // It replaces the earlier constraint and may use that one's time; a refusal leaves the earlier one as it was.
     assert_eq!(bench.begin(3, 0, 94, 100), Err(CoreError::Busy));
     assert_eq!(bench.begin(3, 0, 93, 100), Ok(0));
     bench.machine.block(bench.threads[8]);
@@ -329,7 +330,7 @@ fn constraints_that_make_no_sense_are_refused() {
     assert_eq!(bench.machine.core.tell(vp, 2, Params::default(), now), Err(CoreError::Unknown));
 }
 
-/// A timer that is late takes of the slot what it is late by, and no more: the next one is where it belongs.
+/// A late timer shortens the slot by its lateness, and no more: the next slot is where it belongs.
 #[test]
 fn a_late_timer_moves_no_slot() {
     let mut bench = bench(&[[2, 10], [3, 10]]);
@@ -337,13 +338,13 @@ fn a_late_timer_moves_no_slot() {
     bench.to(1);
     bench.machine.wake(bench.threads[1]);
     bench.to(10);
-    // Time that others have of the CPU is none of the slot's, either.
+    // Stolen time does not move a slot, either.
     bench.machine.core.steal(0, Nanos(MS));
     bench.to(20);
     assert_eq!(bench.each_ms(5), "aabbb");
 }
 
-/// On two CPUs the owner of a slot has one of them, and the others their turns.
+/// On two CPUs the owner of a slot has one CPU, and the others take turns.
 #[test]
 fn on_two_cpus_the_slot_is_one_cpu() {
     let mut machine = Machine::new(2, None);

@@ -34,7 +34,7 @@ impl Bench {
     }
 
     fn each_ms(&mut self, count: u64) -> String {
-        // Who runs is asked for after the change of slots at each ms.
+        // The running thread is read after the change of slots at each ms.
         self.machine.run_to(self.machine.now + Nanos(1));
         let who = timeline(&mut self.machine, &self.threads, count - 1);
         let last = self.threads.iter().position(|&thread| self.machine.running[0] == Some(thread));
@@ -43,8 +43,8 @@ impl Bench {
     }
 }
 
-/// A full table: 2 of 4, 2 of 8 in what is left, and 4 of 16 in two pieces. Each child has its amount in every window
-/// of a period.
+/// A full table: 2 of 4, 2 of 8 in the rest, and 4 of 16 in two pieces. Each child has its amount in every window of
+/// the length of its period.
 #[test]
 fn amounts_are_split_over_what_is_free() {
     let mut bench = bench(&[[4, 16], [2, 4], [2, 8]]);
@@ -58,7 +58,7 @@ fn amounts_are_split_over_what_is_free() {
     }
 }
 
-/// A slot that begins just when another VP comes is its owner's all the same.
+/// A slot that begins just when another VP comes still goes to its owner.
 #[test]
 fn who_comes_when_a_slot_begins_does_not_take_it() {
     let mut bench = bench(&[[1, 4], [1, 8], [1, 8]]);
@@ -73,7 +73,7 @@ fn who_comes_when_a_slot_begins_does_not_take_it() {
     assert_eq!(bench.each_ms(2), "ab");
 }
 
-/// Slots of who sleeps go to others, and stay where they are.
+/// Other threads use the slots of a sleeper; the slots stay where they are.
 #[test]
 fn slots_do_not_move() {
     let mut bench = bench(&[[1, 4], [3, 8]]);
@@ -102,7 +102,7 @@ fn harmonic_periods_up_to_the_whole_cpu() {
     assert_eq!(bench.add([1, 1_000_000]), Err(CoreError::Children));
 }
 
-/// Who comes moves longer periods, which have their amounts in each of their periods all the same.
+/// A new child moves the slots of longer periods, which still have their amounts in each of their periods.
 #[test]
 fn who_comes_moves_slots_to_later_places() {
     for arrival in [0, 1, 2, 4, 7] {
@@ -123,8 +123,8 @@ fn who_comes_moves_slots_to_later_places() {
     }
 }
 
-/// The slots of who goes stay until all periods end, also those of who came meanwhile; then nobody's are later than
-/// before, and no window sees less.
+/// The slots of a child that leaves stay until all periods end, also the periods of children that came meanwhile;
+/// afterwards no slot is later than before, and no window has less.
 #[test]
 fn who_goes_leaves_slots_behind() {
     for (period, from) in [(10, 20), (40, 40)] {
@@ -148,8 +148,7 @@ fn who_goes_leaves_slots_behind() {
     }
 }
 
-/// Other parameters while a thread runs, for which there is room beside the slots of before, or else a refusal, after
-/// which all is as it was.
+/// New parameters while a thread runs: accepted if there is room beside the old slots; a refusal changes nothing.
 #[test]
 fn parameters_may_change_while_the_vp_runs() {
     let mut bench = bench(&[[1, 5], [3, 10]]);
@@ -165,7 +164,7 @@ fn parameters_may_change_while_the_vp_runs() {
     assert_eq!((&who[..4], &who[5..7]), ("abbb", "ab"), "{who}");
 }
 
-/// Time that others have of the CPU is lost to the slot that it falls into, and moves none.
+/// Stolen time is lost for the slot in which it falls, and moves no slot.
 #[test]
 fn late_time_moves_no_slot() {
     let mut bench = bench(&[[2, 10], [3, 10]]);
@@ -176,7 +175,7 @@ fn late_time_moves_no_slot() {
     assert_eq!(bench.each_ms(5), "aabbb");
 }
 
-/// On two CPUs the owner of a slot has one of them.
+/// On two CPUs the owner of a slot has one CPU.
 #[test]
 fn on_two_cpus_the_slot_is_one_cpu() {
     let mut machine = Machine::new(2, None);

@@ -39,7 +39,7 @@ fn fp_rr_takes_equals_in_turn_and_lets_the_greater_priority_preempt() {
     assert_eq!(world.timeline(&threads, 3), "ccc");
 }
 
-/// Who yields goes behind its equals, and not behind those of a lesser priority.
+/// A thread that yields goes behind threads of equal priority, not behind threads of lower priority.
 #[test]
 fn fp_rr_has_who_yields_go_behind_its_equals() {
     let (mut world, threads) = world(FP_RR, "1=3 2=3 3=1", 3);
@@ -118,7 +118,7 @@ fn deferrable_servers_serve_at_once_and_keep_to_their_budgets() {
     assert_eq!(runs, "abccabbbac..accbabbcab");
 }
 
-/// A late timer lets a server overrun: its next budget pays.
+/// A late timer lets a server overrun: its next budget pays for it.
 #[test]
 fn deferrable_servers_carry_their_debts() {
     let (mut world, threads) = world(DEFERRABLE_SERVER, "1=2ms,10ms,1", 1);
@@ -131,7 +131,7 @@ fn deferrable_servers_carry_their_debts() {
     assert_eq!(world.timeline(&threads, 27), ".......a.........aa........");
 }
 
-/// A server gets no more than its budget in a period, whenever the agent gets to it, and it gets that.
+/// A server gets its budget in a period and no more, whenever the agent comes to serve it.
 #[test]
 fn deferrable_servers_keep_to_their_budgets_with_a_slow_agent() {
     let (mut world, threads) = world(DEFERRABLE_SERVER, "1=2ms,10ms,2 2=10ms,10ms,1", 2);
@@ -148,8 +148,8 @@ fn deferrable_servers_keep_to_their_budgets_with_a_slow_agent() {
     assert!(least >= Nanos(2 * MS - 200_000), "{least} in one of them");
 }
 
-/// The schedules of the policy `bvt` in bvt.rs: two even threads; one with twice the share; one that wakes up, or has
-/// slept, and has saved nothing; one that is warped.
+/// The schedules of the policy `bvt` in bvt.rs: two even threads; a thread with twice the share; a thread that wakes
+/// up, or has slept, and has saved nothing; a warped thread.
 #[test]
 fn bvt_schedules_as_the_policy_of_this_name() {
     let even = "0=3ms";
@@ -182,8 +182,8 @@ fn bvt_schedules_as_the_policy_of_this_name() {
     assert_eq!(world.timeline(&threads, 16), "bbbbbbbbaaaabbbb");
 }
 
-/// In scripts at random each thread has the CPU time that the policy `bvt` gives it, but for a few allowances: of
-/// equals another one may go first.
+/// In random scripts each thread gets the CPU time that the policy `bvt` gives it, up to a few allowances: among
+/// equals a different one may go first.
 #[test]
 fn bvt_shares_as_the_policy_of_this_name() {
     let object = compile(BVT);
@@ -218,7 +218,7 @@ fn bvt_shares_as_the_policy_of_this_name() {
     }
 }
 
-/// On two CPUs the two earliest deadlines run, whoever comes and goes.
+/// On two CPUs the two earliest deadlines run, whichever threads come and go.
 #[test]
 fn edf_runs_the_earliest_deadlines_on_two_cpus() {
     let object = compile(EDF);
@@ -236,8 +236,8 @@ fn edf_runs_the_earliest_deadlines_on_two_cpus() {
     assert_eq!(seen, ["a", "ab", "bc", "cd", "bc", "ab", "a", ""]);
 }
 
-/// No two threads are in a policy at once, an agent that cannot have the lock puts its turn off, and whoever was helped
-/// has its own urgency again: `user_level/lock.c` tries that with real threads.
+/// No two threads are in a policy at once, an agent that cannot get the lock postpones its turn, and a thread that
+/// was helped gets its own urgency back: `user_level/lock.c` tries that with real threads.
 #[test]
 fn the_lock_is_for_one_thread_at_a_time() {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lock");

@@ -1,5 +1,5 @@
-//! The library in Rust, crates/user-level-scheduler, does what that in C does: from the same pages both leave the same
-//! words in the user page, turn by turn, in runs that are drawn at random, under policies that exist in both languages.
+//! The Rust library, crates/user-level-scheduler, does what the C library does: from the same pages both leave the
+//! same words in the user page, turn by turn, in random runs, under policies that exist in both languages.
 
 #[path = "../../user-level-scheduler/examples/edf.rs"]
 mod edf;
@@ -14,7 +14,7 @@ use hls_user_level_scheduler::{Event, KernelPage as Kernel, Pages, Policy, SLOTS
 use oorandom::Rand32;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The policy of `user_level/mirror.c`, without its complaints: it does what a policy may do at random.
+/// The policy of `user_level/mirror.c`, without its checks: it does random things that a policy may do.
 struct Mirror {
     random: u64,
 }
@@ -87,7 +87,7 @@ fn observe<P: Policy + 'static>(world: &mut World, mut policy: P, settings: &str
     let mut scheduler: Option<Scheduler<'static>> = None;
     let settings = settings.to_owned();
     world.observer = Some(Box::new(move |kernel: &KernelPage, before: &UserPage, after: &UserPage| {
-        // Leaked: the scheduler refers to its pages, and those of the core are elsewhere each time.
+        // Leaked: the scheduler refers to its pages, and the core's pages are elsewhere each time.
         let kernel: &'static Kernel = Box::leak(Box::new(kernel_words(kernel).map(AtomicU64::new)));
         let user: &'static _ = Box::leak(Box::new(user_words(before).map(AtomicU64::new)));
         let pages = Pages { kernel, user };

@@ -1,7 +1,6 @@
-//! What the library of `include/hls_scheduler.h` makes a policy believe of its children is what the core knows of
-//! them, in runs that are drawn at random: agents that are quick, slow or seldom asked, children that come, go and
-//! take each other's slots, and a policy that does at random what a policy may do (`user_level/mirror.c`).
-//! `HLS_SEEDS=20000` makes a campaign of it.
+//! What the library of `include/hls_scheduler.h` tells a policy about its children agrees with the core, in random
+//! runs: agents that are quick, slow or seldom asked, children that come, go and take each other's slots, and a
+//! policy that does random things within its rules (`user_level/mirror.c`). `HLS_SEEDS=20000` runs a long campaign.
 
 use crate::support::MS;
 use crate::support::agent::{self, Program, World};
@@ -14,21 +13,21 @@ use std::path::Path;
 
 const MIRROR: &str = "crates/hls-core/tests/user_level/mirror.c";
 
-/// What a run has shown, so that a test can say that it was worth something.
+/// What a run has covered, so that a test can check that the run was useful.
 #[derive(Debug, Default)]
 struct Shown {
-    /// Comparisons of what the policy believes with what the core knows.
+    /// Comparisons of the policy's beliefs with the core's state.
     comparisons: u64,
-    /// Of them, those of turns that began with more new events than the ring holds.
+    /// The comparisons in turns that began with more new events than the ring holds.
     overruns: u64,
-    /// Decisions that were stale, and not followed; decisions that were followed.
+    /// Stale decisions, which were not followed; and followed decisions.
     stale: u64,
     followed: u64,
-    /// Children that came into a slot that had another one before.
+    /// Children that came into a used slot.
     reuses: u64,
 }
 
-/// A run: its threads by slot, those that there were, and the last event at the last comparison.
+/// A run: its threads by slot, its earlier threads, and the last event at the last comparison.
 struct Run {
     world: World,
     random: Rand32,
@@ -85,7 +84,7 @@ impl Run {
         self.shown.reuses += u64::from(std::mem::replace(&mut self.used[slot as usize], true));
     }
 
-    /// If the policy knows all that has happened, compares what it believes with what the core knows.
+    /// If the policy knows all events, compares its beliefs with the core's state.
     fn compare(&mut self) {
         let world = &self.world;
         let core = &world.machine.core;
@@ -121,7 +120,7 @@ impl Run {
     }
 }
 
-/// Pages of a scheduler to which nothing has happened.
+/// Pages of a scheduler without events.
 fn empty_pages() -> (KernelPage, UserPage) {
     let (slot, ring, words) = ([KernelSlot::default(); SLOTS], [0; EVENTS], [0; 64]);
     let kernel =
@@ -142,8 +141,8 @@ fn write_event(page: &mut KernelPage, kind: PageEvent, slot: usize) {
     }
 }
 
-/// The ring has fewer events than there were: also where the count of events still says otherwise, because the engine
-/// is about to write one more. Who may have slept meanwhile is taken to have.
+/// The ring has fewer events than have happened, also when the count of events does not show it yet because the
+/// engine is about to write one more. A child that may have slept meanwhile is assumed to have slept.
 #[test]
 fn events_that_the_ring_has_lost_are_made_up_for() {
     let mut mirror = Program::open(&agent::compile(MIRROR), "0=1");
@@ -169,7 +168,7 @@ fn events_that_the_ring_has_lost_are_made_up_for() {
     }
 }
 
-/// Whatever is in the kernel page, a policy is told nothing that cannot be, and decides for its children only.
+/// Whatever is in the kernel page, a policy is told nothing impossible, and decides only for its children.
 #[test]
 fn garbage_in_the_kernel_page_harms_no_policy() {
     let object = agent::compile(MIRROR);
@@ -198,7 +197,7 @@ fn garbage_in_the_kernel_page_harms_no_policy() {
     }
 }
 
-/// The policies of the examples, one in C++, and that of the document, by their places in the repository.
+/// The policies of the examples, one of them in C++, and of the document, by their paths in the repository.
 fn policies() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/user-level");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -220,7 +219,7 @@ fn in_the_document() -> String {
     file.to_str().expect("a path of text").to_owned()
 }
 
-/// Every policy is a program, too, and whoever comes and goes, the one that remains has the CPU.
+/// Every policy is a program, too; whichever threads come and go, the remaining one gets the CPU.
 #[test]
 fn every_example_schedules() {
     for source in policies() {
@@ -235,7 +234,8 @@ fn every_example_schedules() {
     }
 }
 
-/// Lets threads come, go, wake up and sleep at random, and then returns what one of them has of 40 ms alone.
+/// Lets threads come, go, wake up and sleep at random. Returns the CPU time of one of them alone in the 40 ms after
+/// that.
 fn alone_after_all(world: &mut World, random: &mut Rand32) -> Nanos {
     let mut threads: Vec<CoreVp> = (1..6).map(|slot| world.thread(slot)).collect();
     for _ in 0..100 {

@@ -15,7 +15,7 @@ fn bench(weights: &[u64]) -> (Machine, Vec<CoreVp>) {
     (machine, threads)
 }
 
-/// Runs to a time, in ms; what each thread then has had in all, in ms.
+/// Runs to a time, in ms. Returns the total CPU time of each thread, in ms.
 fn had_at(machine: &mut Machine, threads: &[CoreVp], at_ms: u64) -> Vec<f64> {
     machine.run_to(Nanos(at_ms * MS));
     threads.iter().map(|&thread| machine.ran_ms(thread)).collect()
@@ -41,7 +41,8 @@ fn the_example_of_the_paper() {
     assert_eq!(had_at(&mut machine, &threads, 440), [160.0, 260.0]);
 }
 
-/// After idleness the virtual time is the greatest finish tag: who comes first then has no advantage over who had more.
+/// After idleness the virtual time is the greatest finish tag: a thread that comes first then has no advantage over
+/// one that had more.
 #[test]
 fn idleness_settles_what_was() {
     let (mut machine, threads) = bench(&[1, 2]);
@@ -56,8 +57,8 @@ fn idleness_settles_what_was() {
     assert_eq!(had_at(&mut machine, &threads, 120), [58.0, 50.0]);
 }
 
-/// In the middle of a quantum the virtual time is the start tag of who runs. A VP that wakes up then does not wait for
-/// more than a quantum of each of the others, and does not preempt.
+/// In the middle of a quantum the virtual time is the start tag of the running VP. A VP that wakes up then waits for
+/// at most a quantum of each of the others, and does not preempt.
 #[test]
 fn who_wakes_up_waits_for_a_quantum_of_each() {
     let (mut machine, threads) = bench(&[1, 1, 1]);

@@ -8,7 +8,7 @@ use hls_units::Nanos;
 
 const QUANTUM: u64 = MS;
 
-/// A machine with so many CPUs whose root has threads with these weights, asleep.
+/// A machine with `cpus` CPUs whose root has threads with these weights, asleep.
 fn bench(policy: &str, cpus: u16, weights: &[u64]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(cpus, None);
     let root = machine.root(policy, &[QUANTUM]);
@@ -16,7 +16,7 @@ fn bench(policy: &str, cpus: u16, weights: &[u64]) -> (Machine, Vec<CoreVp>) {
     (machine, threads)
 }
 
-/// Runs for so many quanta; how many each thread has had of them.
+/// Runs for this number of quanta. Returns how many of them each thread has had.
 fn had(machine: &mut Machine, threads: &[CoreVp], quanta: u64) -> Vec<f64> {
     let before: Vec<f64> = threads.iter().map(|&thread| machine.ran_ms(thread)).collect();
     machine.run_to(machine.now + Nanos(quanta * QUANTUM));
@@ -41,13 +41,13 @@ fn the_example_of_the_paper() {
     }
 }
 
-/// Of four CPUs two threads need a whole one each, and the others share the other two by their weights.
+/// On four CPUs two threads need a whole CPU each, and the others share the other two by their weights.
 #[test]
 fn several_weights_are_cut() {
     let (mut machine, threads) = bench("sfs", 4, &[1_000, 100, 3, 2, 1]);
     threads.iter().for_each(|&thread| machine.wake(thread));
     let had = had(&mut machine, &threads, 3_000);
-    // 3 of 6 is a CPU of the two exactly; 2 and 1 have the other one.
+    // 3 of 6 is exactly one of the two CPUs; the weights 2 and 1 share the other one.
     for (had, expected) in had.iter().zip([3_000.0, 3_000.0, 3_000.0, 2_000.0, 1_000.0]) {
         assert!((had - expected).abs() <= 12.0, "{had:?} {expected}");
     }

@@ -1,5 +1,5 @@
 //! What the policies `bss-i` and `pshed` decide: schedules that were worked out by hand, a character a millisecond.
-//! Both decide the same.
+//! Both make the same decisions.
 
 use crate::support::{ByHand, MS, policy_of, timeline};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
@@ -9,7 +9,7 @@ use hls_units::Nanos;
 const POLICIES: [&str; 2] = ["bss-i", "pshed"];
 const HALF: u64 = 500_000;
 
-/// A machine of one CPU whose root makes slower processors. Children that tell no deadline have one every 10 ms.
+/// A machine of one CPU whose root makes slower processors. Children that report no deadline have one every 10 ms.
 fn bench(policy: &str) -> (Machine, CoreScheduler) {
     let mut machine = Machine::new(1, None);
     let root = machine.root(policy, &[10 * MS]);
@@ -44,7 +44,8 @@ fn who_tells_no_deadline_has_its_rate_of_each_period() {
 }
 
 /// `a` and `b` are on one processor of half the speed, and take all of it: 4 in every 10 and 12 in every 20 of its time
-/// are 2 and 6 of the CPU's. When `a` is done the processor is due at 20, as that of `c` is, which waits for longer.
+/// are 2 and 6 of the CPU's. When `a` is done the processor is due at 20, like the one of `c`, which has waited for
+/// longer.
 #[test]
 fn the_deadline_of_a_processor_is_its_schedulers_earliest() {
     for policy in POLICIES {
@@ -59,8 +60,9 @@ fn the_deadline_of_a_processor_is_its_schedulers_earliest() {
     }
 }
 
-/// `b` is due at 100 and runs ahead while nobody else wants the CPU. What it has had by 20 takes nothing from `a`,
-/// which wakes up then and is due at 30. With one budget in place of the list, `a` would have nothing.
+/// `b` is due at 100 and runs ahead while no other thread is runnable. The CPU time that it has had at 20 takes
+/// nothing from `a`, which wakes up then and is due at 30. With one budget in place of the list, `a` would have
+/// nothing.
 #[test]
 fn work_that_came_early_takes_nothing_from_what_is_due_before() {
     for policy in POLICIES {
@@ -97,9 +99,9 @@ fn a_thread_tells_its_deadline_by_a_message() {
         let threads = [machine.thread(root, &[250_000]), machine.thread(root, &[HALF])];
         tell(&mut machine, threads[0], 8);
         wake(&mut machine, &threads);
-        // Two by 8, and then a quarter of 10, since nothing is told any more.
+        // Two by 8, and then a quarter of 10, because no deadline is reported any more.
         assert_eq!(timeline(&mut machine, &threads, 10), "aabbbbb.aa");
-        // `b`, which was due at 20, has two by 14, before what is left of `a`.
+        // `b`, which was due at 20, gets two by 14, before the rest of `a`.
         tell(&mut machine, threads[1], 4);
         assert_eq!(timeline(&mut machine, &threads, 4), "bba.");
     }
@@ -119,7 +121,7 @@ fn processors_in_a_processor_are_slower_in_turn() {
     }
 }
 
-/// Twelve deadlines at once: more than a server has room for. Its sibling has its rate of each period all the same.
+/// Twelve deadlines at once: more than a server has room for. Its sibling still gets its rate of each period.
 #[test]
 fn a_full_list_costs_nobody_else() {
     for policy in POLICIES {
@@ -156,8 +158,8 @@ fn a_rate_that_changes_keeps_what_was_used() {
     }
 }
 
-/// A microsecond of a processor whose rate becomes half a millionth is no nanosecond of the CPU: the thread that waits
-/// for it has no budget from its next period on.
+/// When a processor's rate becomes half a millionth, a microsecond of it is less than a nanosecond of the CPU: the
+/// thread that waits for it has no budget from its next period on.
 #[test]
 fn a_budget_below_a_processor_may_become_nothing() {
     for policy in POLICIES {
@@ -175,7 +177,7 @@ fn a_budget_below_a_processor_may_become_nothing() {
     }
 }
 
-/// A late end of a slice: 3 too much, which the next period pays.
+/// A slice that ends late: 3 too much, for which the next period pays.
 #[test]
 fn what_was_had_too_much_is_paid() {
     for policy in POLICIES {
@@ -189,8 +191,8 @@ fn what_was_had_too_much_is_paid() {
     }
 }
 
-/// At 10 the timer is late: the deadline of `b` has passed while it waited. It has its next one when it is granted,
-/// and 3 by then.
+/// At 10 the timer is late: the deadline of `b` has passed while it waited. When `b` is granted, it has its next
+/// deadline, and gets 3 by then.
 #[test]
 fn who_is_granted_has_a_deadline_that_is_to_come() {
     for policy in POLICIES {
@@ -222,7 +224,7 @@ fn what_is_no_rate_and_a_child_too_many_are_refused() {
     }
 }
 
-/// Threads with reservations on two slower processors, and one beside them, sleep and wake up as a generator says.
+/// Threads with reservations on two slower processors, and one beside them, sleep and wake up at random.
 #[test]
 fn both_decide_the_same() {
     let runs = POLICIES.map(|policy| {

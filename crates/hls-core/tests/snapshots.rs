@@ -1,10 +1,10 @@
-//! Snapshots: what was put back is what was there, and has the same future.
+//! Snapshots: a restored domain is as it was, and has the same future.
 
 use crate::support::{ByHand, MS};
 use hls_core::{Core, limits};
 use hls_units::Nanos;
 
-/// All bytes of a domain but those of the records, which snapshots leave out.
+/// All bytes of a domain without the records, which snapshots leave out.
 fn without_records(core: &Core) -> Vec<u8> {
     let memory = core.memory();
     let head = size_of::<hls_core::HeadImage>() + limits::MAX_CPUS * size_of::<hls_core::CpuImage>();

@@ -30,14 +30,15 @@ fn requests_beside_periodic_tasks() {
     assert_eq!(runs, "abccabbbac..accbabbcab");
 }
 
-/// Of equal priorities who came first goes on; a higher one preempts, and the other one goes on then.
+/// With equal priorities the first thread goes on; a higher priority preempts it, and afterwards it goes on.
 #[test]
 fn priorities_decide() {
     let (mut machine, threads) = bench(&[[3, 10, 1], [3, 10, 1], [1, 5, 2]]);
     assert_eq!(timeline(&mut machine, &threads, 10), "caaabcbb..");
 }
 
-/// What was used late in a period comes back a period later, not with the next: a deferrable server would have `aaaa`.
+/// Budget that was used late in a period comes back a period later, not with the next period: a deferrable server
+/// would have `aaaa`.
 #[test]
 fn what_was_used_comes_back_a_period_later() {
     let (mut machine, threads) = bench(&[[2, 5, 2], [4, 9, 1]]);
@@ -54,8 +55,8 @@ fn a_wait_for_others_does_not_count() {
     assert_eq!(timeline(&mut machine, &threads, 13), "aaabb.....bb.");
 }
 
-/// Each piece comes back in its time; the third comes with the second, at the later of both times. Then nothing is put
-/// off any more.
+/// Each piece comes back at its time; the third comes with the second, at the later of both times. After that nothing
+/// is postponed any more.
 #[test]
 fn a_third_piece_comes_back_with_the_second() {
     let (mut machine, threads) = bench(&[[3, 10, 1]]);
@@ -66,7 +67,7 @@ fn a_third_piece_comes_back_with_the_second() {
     );
 }
 
-/// Two pieces that are back while the thread sleeps are one when it wakes up.
+/// Two pieces that come back while the thread sleeps are one when it wakes up.
 #[test]
 fn a_wake_up_joins_what_is_back() {
     let (mut machine, threads) = bench(&[[2, 10, 1]]);
@@ -101,7 +102,7 @@ fn bad_parameters_are_refused() {
     assert!(attach(&[MS, 2_001 * MS, 1]).is_err());
 }
 
-/// A thread that runs has no more than its new budget, and keeps its old one where a new one is refused.
+/// A running thread gets no more than its new budget, and keeps the old one if a new one is refused.
 #[test]
 fn parameters_may_change_while_the_thread_runs() {
     let (mut machine, threads) = bench(&[[6, 10, 1]]);
@@ -113,7 +114,7 @@ fn parameters_may_change_while_the_thread_runs() {
     machine.settled();
 }
 
-/// On two CPUs the two of the highest priorities run.
+/// On two CPUs the two threads of the highest priorities run.
 #[test]
 fn several_cpus_serve_the_highest_priorities() {
     let mut machine = Machine::new(2, None);
@@ -127,7 +128,7 @@ fn several_cpus_serve_the_highest_priorities() {
     assert_eq!(threads.map(|thread| machine.ran_ms(thread)), [5.0, 5.0, 5.0]);
 }
 
-/// Where all timers are late, neither of two pieces comes back later for that than it would otherwise.
+/// Late timers do not make either of two pieces come back later than it would otherwise.
 #[test]
 fn overruns_do_not_put_off_what_comes_back() {
     let (mut machine, threads) = bench(&[[2, 10, 1]]);

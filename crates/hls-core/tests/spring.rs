@@ -16,7 +16,7 @@ fn bench(claims: &[[u64; 2]]) -> (Machine, CoreScheduler, Vec<CoreVp>) {
     (machine, root, threads)
 }
 
-/// Whether a plan is found for children that all come at once.
+/// Whether a plan is found for children that all arrive at once.
 fn has_plan(claims: &[[u64; 2]]) -> bool {
     let mut machine = Machine::new(1, None);
     let root = machine.root("spring", &[]);
@@ -31,8 +31,8 @@ fn has_plan(claims: &[[u64; 2]]) -> bool {
     })
 }
 
-/// Jobs in order of H = deadline + earliest start. In the second plan that is 4 + 0 of `a`, then 6 + 1 of `b`; then the
-/// second job of `a` with 8 + 4 goes before that of `c` with 12 + 3, so that the CPU waits for it.
+/// Jobs in order of H = deadline + earliest start. In the second plan that is 4 + 0 of `a`, then 6 + 1 of `b`; then
+/// the second job of `a` with 8 + 4 goes before the job of `c` with 12 + 3, so that the CPU waits for it.
 #[test]
 fn a_plan_is_carried_out_round_by_round() {
     let (mut machine, _, threads) = bench(&[[1, 2], [2, 4]]);
@@ -41,9 +41,8 @@ fn a_plan_is_carried_out_round_by_round() {
     assert_eq!(timeline(&mut machine, &threads, 24), "abb.acbba...abb.acbba...");
 }
 
-/// Jobs run in one piece: what only a plan with pieces could hold is refused, and so is what no plan holds. A choice
-/// is taken back where a job would be late: after `a` and `c` at first, `b` cannot have 3 in one piece before `a` is
-/// due again.
+/// Jobs run in one piece: sets that need jobs in pieces are refused, and so are sets without any plan. The search
+/// backtracks where a job would be late: after `a` and `c`, `b` cannot have 3 in one piece before `a` is due again.
 #[test]
 fn sets_without_a_plan_are_refused() {
     assert!(has_plan(&[[1, 2], [1, 2]]));
@@ -54,7 +53,7 @@ fn sets_without_a_plan_are_refused() {
     assert!(has_plan(&[[1, 100]; 16]) && !has_plan(&[[1, 100]; 17]));
 }
 
-/// Time that nobody wants stays free, and who wakes up in its slot has the rest of it.
+/// An unused slot stays free; a thread that wakes up in its slot gets the rest of it.
 #[test]
 fn slots_pass_whether_or_not_they_are_wanted() {
     let (mut machine, _, threads) = bench(&[[3, 10], [2, 10]]);
@@ -65,7 +64,7 @@ fn slots_pass_whether_or_not_they_are_wanted() {
     assert_eq!(timeline(&mut machine, &threads, 14), "aabb.....aaabb");
 }
 
-/// When nobody wants the CPU as a round ends, the plan rests, and the next round begins with the next wake-up.
+/// If no thread is runnable when a round ends, the plan pauses, and the next round begins with the next wake-up.
 #[test]
 fn the_plan_rests_while_nobody_wants_the_cpu() {
     let (mut machine, _, threads) = bench(&[[2, 10], [1, 5]]);
@@ -81,7 +80,7 @@ fn the_plan_rests_while_nobody_wants_the_cpu() {
     assert_eq!(timeline(&mut machine, &threads, 13), ".aa........aa");
 }
 
-/// Who comes while the plan is carried out is planned at once; the slot that is open, and all periods, stay.
+/// A thread that comes while the plan is carried out is planned at once; the present slot, and all periods, stay.
 #[test]
 fn who_comes_is_planned_at_once() {
     let (mut machine, root, mut threads) = bench(&[[2, 8], [2, 8]]);
@@ -115,7 +114,7 @@ fn parameters_may_change_if_there_is_a_plan() {
     machine.settled();
 }
 
-/// What a late timer lets a thread have beyond its slot puts the next slot off, and the next one of the thread pays.
+/// Time that a late timer gives a thread beyond its slot delays the next slot, and the thread's next slot pays.
 #[test]
 fn an_overrun_is_paid_by_the_next_slot() {
     let (mut machine, _, threads) = bench(&[[3, 8], [2, 8]]);
@@ -126,7 +125,7 @@ fn an_overrun_is_paid_by_the_next_slot() {
     assert_eq!(timeline(&mut machine, &threads, 13), "bb..aabb....a");
 }
 
-/// On several CPUs the plan is for one.
+/// On several CPUs the plan is for one CPU.
 #[test]
 fn one_slot_at_a_time() {
     let mut machine = Machine::new(2, None);

@@ -15,7 +15,7 @@ fn bench(tickets: &[u64]) -> (Machine, Vec<CoreVp>) {
     (machine, threads)
 }
 
-/// Who runs in each of the next quanta: `a`, `b`, `c`.
+/// Which thread runs in each of the next quanta: `a`, `b`, `c`.
 fn quanta(machine: &mut Machine, threads: &[CoreVp], quanta: u64) -> String {
     let who = |machine: &Machine| threads.iter().position(|&thread| machine.running[0] == Some(thread));
     (0..quanta)
@@ -41,7 +41,8 @@ fn quanta_come_in_proportion_to_tickets() {
     assert_eq!([had('a'), had('b'), had('c')], [30, 20, 10], "{next}");
 }
 
-/// Who blocks in the middle of a quantum, be it for a moment, gives the rest away: it goes on at the pass of who runs.
+/// A thread that blocks in the middle of a quantum, even for a moment, loses the rest: it goes on at the pass of the
+/// running thread.
 #[test]
 fn who_blocks_gives_the_rest_of_a_quantum_away() {
     let (mut machine, threads) = bench(&[1, 1]);
@@ -58,7 +59,7 @@ fn who_blocks_gives_the_rest_of_a_quantum_away() {
     assert_eq!([0, 1].map(|thread| machine.ran_ms(threads[thread])), [150.0, 300.0]);
 }
 
-/// Who slept has its turn soon, and nothing for the time in which it slept.
+/// A thread that slept has its turn soon, and gets nothing for the time of its sleep.
 #[test]
 fn nobody_saves_time_by_sleeping() {
     let (mut machine, threads) = bench(&[1, 1, 2]);

@@ -5,7 +5,7 @@ use hls_core::{Calls, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
-/// A machine with a scheduler in another one, and two threads in that.
+/// A machine with a scheduler below another one, and two threads below the lower one.
 fn nested() -> (Machine, CoreScheduler, [CoreVp; 2]) {
     let mut m = Machine::new(1, None);
     let above = m.root("fixed-priority", &[]);

@@ -50,7 +50,7 @@ fn requests_beside_tasks_are_served_before_their_deadlines() {
     assert_eq!(runs, "aaabbcaaabbccaaabbaaac..");
 }
 
-/// As published `a` would have run ahead for 20 ms, and then have had nothing for as long.
+/// By the published rules `a` would have run ahead for 20 ms, and then would have got nothing for 20 ms.
 #[test]
 fn who_has_the_slack_keeps_its_deadlines() {
     let (mut machine, threads) = bench(1, &[[2, 10], [2, 10]]);
@@ -68,7 +68,7 @@ fn the_slack_costs_no_budget() {
     assert_eq!(timeline(&mut machine, &threads, 18), "aabcaabbc".repeat(2));
 }
 
-/// At 3 the rest of the period, which ends at 10, is worth 3.5 of 5; at 2 it is worth 4.
+/// The period ends at 10: at 3 its rest corresponds to 3.5 of 5, at 2 it corresponds to 4.
 #[test]
 fn who_wakes_up_goes_on_or_begins_a_job() {
     let begun_at = |wake_up: u64| {
@@ -84,7 +84,7 @@ fn who_wakes_up_goes_on_or_begins_a_job() {
     assert_eq!(begun_at(3), "bbaaaaa", "4 of 5 are left, and 7 of 10: its new job is due at 13");
 }
 
-/// A request that comes when the budget is used has the slack, and the budget at the deadline.
+/// A request that comes when the budget is used gets the slack, and the budget at the deadline.
 #[test]
 fn who_wakes_up_without_budget_has_the_slack() {
     let (mut machine, threads) = bench(1, &[[4, 8], [2, 8]]);
@@ -103,7 +103,7 @@ fn on_several_cpus_all_that_is_left_is_used() {
     assert!(ran.iter().all(|&ran| ran >= 40.0), "{ran:?}");
 }
 
-/// Where the end of a slice comes late the next budgets pay, but not with the slack.
+/// If a slice ends late, the next budgets pay, but the slack does not.
 #[test]
 fn what_was_had_too_much_is_paid() {
     let (mut machine, threads) = bench(1, &[[2, 10], [8, 10]]);
@@ -111,11 +111,12 @@ fn what_was_had_too_much_is_paid() {
     machine.now = Nanos(5 * MS);
     machine.core.expire(0, machine.now);
     machine.settled();
-    // 3 too much: of the budgets of `a` 2 go at 10, and 1 at 20. `b` has lost 3 of its first job. At 18 there is slack.
+    // 3 too much: `a` loses 2 of its budget at 10, and 1 at 20. `b` has lost 3 of its first job. At 18 there is
+    // slack.
     assert_eq!(timeline(&mut machine, &threads, 25), "bbbbb".to_owned() + "bbbbbbbbaa" + "bbbbbbbbab");
 }
 
-/// What was had of the slack beyond the deadline, since the timer was late, was had of the next budget.
+/// Slack that is used beyond the deadline, because the timer was late, is charged to the next budget.
 #[test]
 fn slack_beyond_the_deadline_is_charged() {
     let (mut machine, threads) = bench(1, &[[2, 10]]);
@@ -137,7 +138,7 @@ fn what_is_no_server_is_refused() {
         let refused = machine.core.move_to(threads[0], root, Params::from_slice(&params), machine.now);
         assert_eq!(refused, Err(CoreError::Param), "{params:?}");
     }
-    // A budget that becomes smaller while its thread runs ends there.
+    // A budget that is reduced while its thread runs ends at the new value.
     wake(&mut machine, &threads);
     let smaller = Params::from_slice(&[MS, 10 * MS]);
     machine.core.move_to(threads[0], root, smaller, machine.now).expect("it is in range");

@@ -16,7 +16,7 @@ fn nobody_starves_for_ever_under_time_sharing() {
     assert_eq!(m.ran_ms(high), 9800.0);
 }
 
-/// How much of the CPU a thread has, in thousandths, that works and sleeps for these times in turn beside hogs.
+/// The part of the CPU, in thousandths, of a thread that alternately works and sleeps for these times beside hogs.
 fn share_of_a_sleeper(work: u64, sleep: u64, hogs: usize) -> u64 {
     let mut m = Machine::new(1, None);
     let ts = m.root("time-sharing", &[]);
@@ -29,7 +29,7 @@ fn share_of_a_sleeper(work: u64, sleep: u64, hogs: usize) -> u64 {
     while m.now < end {
         m.wake(sleeper);
         let done = m.core.ran(sleeper, m.now) + Nanos(work);
-        // Its work is done at the earliest when it had the CPU all along.
+        // Its work is done at the earliest after this time, if it has the CPU all the time.
         while m.core.ran(sleeper, m.now) < done && m.now < end {
             let least = done - m.core.ran(sleeper, m.now);
             m.run_to(m.now + least);
@@ -78,7 +78,7 @@ fn an_event_of_a_waiting_thread_is_no_wake_up() {
     m.wake(one);
     m.wake(other);
     m.run_to(Nanos(200 * MS));
-    // The kernel takes a waiting thread out of its queue and puts it back, for a nice value or an affinity.
+    // For a new nice value or affinity, the kernel takes a waiting thread out of its queue and puts it back.
     for ms in 201..1000 {
         let waits = if m.running[0] == Some(one) { other } else { one };
         if waits == one {

@@ -1,5 +1,5 @@
-//! Timers of many virtual processors (VPs) that are due at once: each call of the platform deals with a few of them and
-//! says that the rest is due, so that no call is long and CPUs can decide in between.
+//! Timers of many virtual processors (VPs) that are due at once: each call of the platform handles a few of them and
+//! reports that the rest is due, so that no call is long and CPUs can decide in between.
 
 use crate::support::{ByHand, MS};
 use hls_core::CoreVp;
@@ -7,12 +7,12 @@ use hls_scenario::Machine;
 use hls_units::Nanos;
 
 const MANY: u64 = 1_000;
-/// VPs that one call deals with (`HLS_MAX_BATCH`).
+/// The most VPs that one call handles (`HLS_MAX_BATCH`).
 const BATCH: u64 = 4;
 const PERIOD: u64 = 1_000 * MS;
 
-/// Calls about timers at this instant until nothing is due any more; returns how often. Invariants are checked after
-/// each call.
+/// Makes timer calls at this instant until nothing is due any more; returns their number. Invariants are checked
+/// after each call.
 fn calls_at(m: &mut Machine, at: u64) -> u64 {
     m.now = Nanos(at);
     let mut calls = 0;
@@ -26,7 +26,7 @@ fn calls_at(m: &mut Machine, at: u64) -> u64 {
 }
 
 fn are_in_batches(calls: u64) {
-    // A decision in between may begin the period of one more.
+    // A decision in between may begin the period of one more VP.
     assert!((MANY / (BATCH + 1)..=2 * MANY).contains(&calls), "{calls} calls dealt with {MANY} VPs");
 }
 

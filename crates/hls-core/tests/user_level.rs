@@ -1,5 +1,5 @@
 //! What the policy `user-level` decides: schedules that were worked out by hand, a character a millisecond. The tests
-//! play the process: they write words into its page, and let its agent yield.
+//! act as the process: they write words into its page, and let its agent yield.
 
 use crate::support::{ByHand, MS, timeline};
 use hls_core::pages::{Decided, HELD, KernelPage, Knows, MOST_URGENT, PageEvent, UserWord, decision, slice};
@@ -7,7 +7,7 @@ use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
-/// The value of the parameter `slot` of a child that may have any.
+/// The value of the parameter `slot` of a child that may have any slot.
 const ANY: u64 = 64;
 
 /// A machine whose root is a user-level scheduler. In timelines `a` is the agent and `b`, `c`, ... are the children, in
@@ -19,7 +19,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Children of these urgencies, all awake; the agent sleeps. It has 2 ms in every 10.
+    /// Children of these urgencies, all awake; the agent sleeps, and has 2 ms in every 10.
     fn new(cpus: u16, sealed: bool, urgencies: &[u64]) -> Bench {
         let mut machine = Machine::new(cpus, None);
         let scheduler = machine.root("user-level", &[2 * MS, 10 * MS, sealed.into()]);
@@ -32,7 +32,7 @@ impl Bench {
         bench
     }
 
-    /// The same, with an agent that has dealt with all events up to now, and is parked.
+    /// The same, with a parked agent that has handled all events up to now.
     fn with_agent(cpus: u16, sealed: bool, urgencies: &[u64]) -> Bench {
         let mut bench = Bench::new(cpus, sealed, urgencies);
         bench.machine.wake(bench.threads[0]);
@@ -49,7 +49,7 @@ impl Bench {
         self.machine.core.write_page(self.scheduler, word, value).unwrap();
     }
 
-    /// The agent has dealt with all that happened.
+    /// The agent has handled all events.
     fn answer(&mut self) {
         let events = self.page().events;
         self.write(UserWord::Answered, events);
@@ -73,7 +73,7 @@ impl Bench {
         self.write(UserWord::Ask(kind), u64::MAX);
     }
 
-    /// Decides for a CPU, knowing all events.
+    /// Makes a decision for a CPU that takes all events into account.
     fn decide(&mut self, cpu: usize, knows: Knows, slot: usize) {
         let events = self.page().events;
         self.write(UserWord::Next(cpu), decision(events, knows, slot));
@@ -95,7 +95,7 @@ impl Bench {
         timeline(&mut self.machine, &self.threads, ms)
     }
 
-    /// Who runs on each CPU.
+    /// Which thread runs on each CPU.
     fn running(&self) -> String {
         let who = |vp: &Option<CoreVp>| self.threads.iter().position(|thread| Some(*thread) == *vp);
         let letter = |who: Option<usize>| who.map_or('.', |who| char::from(b'a' + who as u8));
@@ -133,7 +133,7 @@ fn the_greatest_urgency_goes_first() {
     assert_eq!(bench.timeline(1), "b");
 }
 
-/// The process reads what happened to whom.
+/// The process reads which event happened to which child.
 #[test]
 fn events_are_written_into_the_page() {
     use PageEvent::{Block, New, Wakeup, Yield};
@@ -194,7 +194,7 @@ fn who_is_held_gets_no_cpu() {
     assert_eq!(bench.timeline(1), "c");
 }
 
-/// A hold ends with the agent, and counts again where another one takes over.
+/// A hold ends with the agent, and counts again when another agent takes over.
 #[test]
 fn a_hold_ends_with_the_agent() {
     let mut bench = Bench::with_agent(1, false, &[1, 5]);
@@ -217,7 +217,7 @@ fn a_hold_ends_with_the_agent() {
     assert_eq!(bench.timeline(3), "...");
 }
 
-/// A child that runs is held by another CPU's decision.
+/// Another CPU's decision holds a running child.
 #[test]
 fn a_hold_takes_a_cpu_away() {
     let mut bench = Bench::with_agent(2, false, &[1, 5, 3]);
@@ -249,7 +249,7 @@ fn a_decision_that_knows_the_last_event_is_followed() {
     assert_eq!(bench.decided()[..2], [1, 1], "and is counted once");
 }
 
-/// Nobody who was more urgent before a decision preempts whom it names.
+/// A child that was more urgent before a decision does not preempt the child that the decision names.
 #[test]
 fn whom_a_decision_names_is_left_in_peace() {
     let mut bench = Bench::with_agent(1, false, &[1, 5]);
@@ -286,7 +286,7 @@ fn a_loose_decision_needs_to_know_the_child_only() {
     assert_eq!(bench.decided()[..2], [1, 2]);
 }
 
-/// The thread that is about to block names who is next, as cos_switch_thread() does.
+/// A thread that is about to block names the next thread, as cos_switch_thread() does.
 #[test]
 fn a_thread_decides_before_it_blocks() {
     let mut bench = Bench::with_agent(1, false, &[1, 5, 9]);
@@ -294,7 +294,7 @@ fn a_thread_decides_before_it_blocks() {
     bench.write(UserWord::Next(0), decision(next, Knows::After(3), 1));
     bench.block(3);
     assert_eq!(bench.timeline(2), "bb");
-    // An event of another one comes first, under the number that the decision has.
+    // An event of another thread comes first, with the number that the decision has.
     let next = bench.page().events + 1;
     bench.write(UserWord::Next(0), decision(next, Knows::After(1), 2));
     bench.wake(3);
@@ -302,7 +302,7 @@ fn a_thread_decides_before_it_blocks() {
     assert_eq!(bench.timeline(2), "dd");
     bench.block(3);
     assert_eq!(bench.decided()[..2], [1, 1]);
-    // The event comes, under another number.
+    // The event comes with another number.
     bench.wake(1);
     bench.write(UserWord::Next(0), decision(bench.page().events + 2, Knows::After(2), 1));
     bench.yields(2);
@@ -310,7 +310,8 @@ fn a_thread_decides_before_it_blocks() {
     assert_eq!(bench.decided()[..2], [1, 2]);
 }
 
-/// A thread that loses its CPU at the end of a slice has not come to block: what it decided for then means nothing yet.
+/// A thread that loses its CPU at the end of a slice has not blocked yet: its decision for that moment has no effect
+/// yet.
 #[test]
 fn a_thread_that_has_not_blocked_yet_has_decided_nothing() {
     let mut bench = Bench::with_agent(1, false, &[1, 5]);
@@ -345,7 +346,7 @@ fn the_agent_is_asked_about_what_it_wants_to_know() {
     assert_eq!(bench.running(), "a", "a wake-up on an idle CPU");
 }
 
-/// What happens while the agent runs is answered before it parks; on one CPU that is what timers do.
+/// Events while the agent runs are answered before it parks; on one CPU these come from timers.
 #[test]
 fn the_agent_goes_on_if_something_has_happened() {
     let mut bench = Bench::with_agent(1, false, &[1]);
@@ -382,7 +383,7 @@ fn the_agent_has_its_allowance_and_no_more() {
     assert_eq!(bench.timeline(6), "aaaabb");
 }
 
-/// An agent that yields without end pays for each turn.
+/// An agent that yields endlessly pays for each turn.
 #[test]
 fn a_storm_costs_its_allowance() {
     let mut bench = Bench::with_agent(1, false, &[1]);
@@ -399,7 +400,7 @@ fn a_storm_costs_its_allowance() {
     assert_eq!(bench.timeline(11), "bbbbbbbbbba");
 }
 
-/// An overrun, since a timer was late, is paid by the next allowance.
+/// The next allowance pays for an overrun by a late timer.
 #[test]
 fn the_agent_pays_its_debts() {
     let mut bench = Bench::new(1, true, &[1]);
@@ -439,7 +440,8 @@ fn a_slice_ends_with_an_event() {
     assert_eq!(bench.timeline(9), "bbcbbcbbc");
 }
 
-/// Who loses its CPU within a slice goes on with the rest of it; with a new number it begins a whole one.
+/// A child that loses its CPU within a slice goes on with the rest of the slice; with a new number it begins a whole
+/// one.
 #[test]
 fn a_slice_is_had_in_parts() {
     let mut bench = Bench::new(1, false, &[1, 1, 5]);
@@ -456,7 +458,7 @@ fn a_slice_is_had_in_parts() {
     bench.write(UserWord::Slice(1), slice(8, 4 * MS));
     bench.block(3);
     assert_eq!(bench.timeline(6), "bbbbcb");
-    // So it does after a sleep.
+    // The same holds after a sleep.
     bench.block(1);
     bench.wake(1);
     assert_eq!(bench.timeline(5), "cbbbc");
@@ -484,7 +486,8 @@ fn slots_are_given_and_taken() {
     assert_eq!(attach(&mut machine, ANY), Err(CoreError::Children), "the last slot is the agent's");
     attach(&mut machine, 0).unwrap();
     assert_eq!(attach(&mut machine, ANY), Err(CoreError::Children));
-    // Who had any slot keeps it when another parameter changes, and one that is asked for is given if it is free.
+    // A child that could have any slot keeps its slot when another parameter changes; a requested slot is given if it
+    // is free.
     machine.core.detach(all[3], machine.now).unwrap();
     machine.core.message(all[9], 0, 5, machine.now).unwrap();
     assert_eq!(machine.core.message(all[9], 1, 9, machine.now), Err(CoreError::Param));
@@ -494,7 +497,7 @@ fn slots_are_given_and_taken() {
     assert_eq!((page.slot[5].child, page.slot[11].child), (1_064, 0));
 }
 
-/// Sealed, nothing that the process writes matters to the children.
+/// In a sealed scheduler nothing that the process writes affects the children.
 #[test]
 fn a_sealed_scheduler_decides_by_the_hierarchy() {
     let mut bench = Bench::with_agent(1, true, &[1, 5]);
@@ -512,7 +515,7 @@ fn a_sealed_scheduler_decides_by_the_hierarchy() {
     assert_eq!(bench.decided()[..2], [0, 0]);
 }
 
-/// Whatever stands in the page, the process harms nobody but itself.
+/// Whatever is in the page, the process harms only its own children.
 #[test]
 fn garbage_chooses_among_the_children() {
     for garbage in [u64::MAX, 0x1fff, 0x3fff, 0x7fff, 1 << 63, HELD - 1] {
@@ -561,7 +564,7 @@ fn several_cpus_have_decisions_of_their_own() {
     assert_eq!(bench.running(), "ec");
 }
 
-/// The agent may use one CPU only: it takes that one.
+/// The agent may use only one CPU: it takes that one.
 #[test]
 fn the_agent_takes_a_cpu_that_it_can_use() {
     let mut bench = Bench::new(2, false, &[5, 5, 1]);
@@ -578,7 +581,7 @@ fn the_agent_takes_a_cpu_that_it_can_use() {
     assert_eq!(bench.running(), "ba");
 }
 
-/// The agent finds for which CPUs it is to decide.
+/// The page tells the agent for which CPUs it must decide.
 #[test]
 fn the_page_tells_the_cpus() {
     for cpus in [1, 3] {
@@ -595,8 +598,8 @@ fn the_page_tells_the_cpus() {
     assert_eq!((page.cpus, page.width), (3, 1), "it has one CPU at a time");
 }
 
-/// An agent that parks on one CPU is heard on the others, too: whom its decision names there gets the CPU at once, and
-/// so does a child that is more urgent by now than the one that has it.
+/// Writes of an agent that parks on one CPU take effect on the other CPUs, too: the child that its decision names for
+/// another CPU gets that CPU at once, and so does a child that is now more urgent than the running one.
 #[test]
 fn decisions_and_urgencies_reach_other_cpus() {
     let mut bench = Bench::with_agent(2, false, &[5, 5, 1]);
@@ -632,7 +635,8 @@ fn decisions_and_urgencies_reach_other_cpus() {
     assert_eq!(bench.running(), "bc", "and the least urgent");
 }
 
-/// A thread ends while decisions name it, and another one comes into its slot: nobody has decided for that one.
+/// A thread ends while decisions name it, and another thread comes into its slot: the decisions do not count for the
+/// new thread.
 #[test]
 fn a_decision_is_not_for_who_comes_into_the_slot() {
     for (knows, more) in [(Knows::All, 0), (Knows::Child, 0), (Knows::After(3), 1)] {
@@ -648,7 +652,7 @@ fn a_decision_is_not_for_who_comes_into_the_slot() {
         assert_eq!((bench.running().as_str(), bench.decided()[0]), ("c", 0), "{knows:?}");
         assert_eq!(bench.timeline(2), "cc");
     }
-    // It ends while it has the CPU that a decision gave it.
+    // The thread ends while it has the CPU that a decision gave it.
     let mut bench = Bench::with_agent(1, false, &[1, 5, 9]);
     bench.decide(0, Knows::Child, 1);
     bench.yields(3);
@@ -658,8 +662,8 @@ fn a_decision_is_not_for_who_comes_into_the_slot() {
     assert_eq!(bench.running(), "d");
 }
 
-/// A scheduler goes while its agent thinks and its page is full of decisions and holds: nothing of them is left, not
-/// for its threads and not for the scheduler that has the pages next.
+/// A scheduler is destroyed in the middle of its agent's turn, with a page full of decisions and holds: none of them
+/// remains, neither for its threads nor for the next scheduler with these pages.
 #[test]
 fn what_was_decided_goes_with_the_scheduler() {
     let mut machine = Machine::new(1, None);
@@ -700,8 +704,9 @@ fn what_was_decided_goes_with_the_scheduler() {
     assert_eq!(timeline(&mut machine, &threads, 1), "c", "the first of equals");
 }
 
-/// A CPU goes while the agent has it, and comes back: the agent goes on with another one, decisions for a CPU wait
-/// until it is there, and the page tells. To a child that loses its CPU so, that is an event.
+/// A CPU goes offline while the agent has it, and comes back: the agent goes on with another CPU, decisions for an
+/// offline CPU wait until it is back, and the page shows the CPUs. A child that loses its CPU in this way gets an
+/// event.
 #[test]
 fn cpus_go_and_come_back() {
     let mut bench = Bench::with_agent(2, false, &[1, 2, 5, 6]);

@@ -1,5 +1,5 @@
 //! User-level schedulers in hierarchies: below other policies, below and beside each other, and anywhere in random
-//! ones. The tests play the processes.
+//! hierarchies. The tests act as the processes.
 
 use crate::support::{ByHand, MS, policy_of, timeline};
 use hls_core::pages::{Decided, Knows, PageEvent, UserWord, decision};
@@ -7,7 +7,7 @@ use hls_core::{Calls, CoreScheduler, CoreVp, Params, policies};
 use hls_scenario::{Machine, Script, Trial};
 use hls_units::Nanos;
 
-/// The scheduler above gets another policy, and another one: the decisions below stand.
+/// The policy of the scheduler above is replaced twice: the decisions below remain valid.
 #[test]
 fn policies_above_come_and_go() {
     let mut machine = Machine::new(1, None);
@@ -26,8 +26,9 @@ fn policies_above_come_and_go() {
     assert_eq!(machine.core.kernel_page(s).unwrap().events, events, "it has not noticed");
 }
 
-/// Two such schedulers, one below the other: whether who is woken up runs at once is decided by the urgencies at the
-/// closest scheduler that is above both, and no agent is asked. Each process hears of its own children.
+/// Two such schedulers, one below the other: the urgencies at the closest common scheduler of the running and the
+/// woken thread decide whether the woken thread runs at once, and no agent is asked. Each process gets the events of
+/// its own children.
 #[test]
 fn the_closest_common_scheduler_decides_about_a_wake_up() {
     let mut machine = Machine::new(1, None);
@@ -68,7 +69,7 @@ fn the_closest_common_scheduler_decides_about_a_wake_up() {
     assert_eq!([by_agent(outer), by_agent(inner)], [0, 0]);
 }
 
-/// A process has its own page, and no other one: whatever it writes there, the scheduler beside it does as it did.
+/// A process has only its own page: whatever it writes there, the scheduler beside it is not affected.
 #[test]
 fn a_page_is_that_of_its_scheduler_alone() {
     let mut machine = Machine::new(2, None);
@@ -90,9 +91,9 @@ fn a_page_is_that_of_its_scheduler_alone() {
     assert_eq!((followed, stale, by_agent), (0, 0, 0));
 }
 
-/// Hierarchies in which half of the schedulers are decided for by processes that write at random, decisions and
-/// anything else: all invariants hold after every event, nobody is on two CPUs, and decisions come to an end.
-/// `HLS_SEEDS=20000` makes a campaign of it.
+/// Hierarchies in which processes that write random words, decisions and others, decide for half of the schedulers:
+/// all invariants hold after every event, no thread is on two CPUs, and decisions terminate. `HLS_SEEDS=20000` runs a
+/// long campaign.
 #[test]
 fn nothing_breaks_whatever_processes_write() {
     let seeds = std::env::var("HLS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_500);

@@ -21,7 +21,7 @@ fn bench(threads: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {
     (machine, threads)
 }
 
-/// Who runs in each of the next units: `a`, `b`, `c`, or nobody.
+/// Which thread runs in each of the next units: `a`, `b`, `c`, or none.
 fn units(machine: &mut Machine, threads: &[CoreVp], units: u64) -> String {
     let who = |machine: &Machine| threads.iter().position(|&thread| machine.running[0] == Some(thread));
     (0..units)
@@ -33,7 +33,7 @@ fn units(machine: &mut Machine, threads: &[CoreVp], units: u64) -> String {
         .collect()
 }
 
-/// Blocks a thread for so many units, and returns who ran meanwhile.
+/// Blocks a thread for `length` units, and returns which threads ran meanwhile.
 fn sleep(machine: &mut Machine, threads: &[CoreVp], thread: usize, length: u64) -> String {
     machine.block(threads[thread]);
     let runs = units(machine, threads, length);
@@ -47,8 +47,8 @@ fn a_level_has_turns() {
     assert_eq!(units(&mut machine, &threads, 36), "aaaaaabbbbbb".repeat(3));
 }
 
-/// The chapter's figure of boost and decay: raised at the end of the wait, a level lower with each quantum, preempted
-/// by who is higher, and in turns at the base level again.
+/// The chapter's figure of boost and decay: the thread is raised at the end of its wait, loses a level with each
+/// quantum, is preempted by a higher thread, and takes turns again at the base level.
 ///
 /// From its source: the figure of boost and decay.
 #[test]
@@ -57,17 +57,17 @@ fn a_boost_decays_by_a_level_each_quantum() {
     machine.block(threads[2]);
     assert_eq!(units(&mut machine, &threads, 1), "a");
     assert_eq!(sleep(&mut machine, &threads, 0, 2), "bb");
-    // Level 10 for the 4 units that are left of 6: one was used, one the wait took.
+    // Level 10 for the remaining 4 units of 6: one was used, one the wait took.
     assert_eq!(units(&mut machine, &threads, 5), "aaaaa");
     // Level 9, and 5 units left, which a thread of level 10 interrupts.
     machine.wake(threads[2]);
     assert_eq!(units(&mut machine, &threads, 2), "cc");
     machine.block(threads[2]);
-    // Then level 8, behind the other, which has 4 units left.
+    // Then level 8, behind the other thread, which has 4 units left.
     assert_eq!(units(&mut machine, &threads, 21), "aaaaabbbbaaaaaabbbbbb");
 }
 
-/// No boost goes above 15; from 16 on there is none, and those who starve do not get in between.
+/// No boost goes above 15; from 16 on there is no boost, and starving threads do not get in between.
 #[test]
 fn boosts_end_at_15() {
     let (mut machine, threads) = bench(&[[14, 8], [15, 0], [16, 8]]);
@@ -75,12 +75,12 @@ fn boosts_end_at_15() {
     assert_eq!(sleep(&mut machine, &threads, 2, 1), "b");
     machine.block(threads[2]);
     assert_eq!(sleep(&mut machine, &threads, 1, 7), "aaaaaaa");
-    // Raised to 15 and no further, the first has one turn beside the other.
+    // Raised to 15 and no further, the first thread has one turn beside the other.
     assert_eq!(sleep(&mut machine, &threads, 0, 1), "b");
     assert_eq!(units(&mut machine, &threads, 24), "bbbbbaaaaaabbbbbbbbbbbbb");
 }
 
-/// Who wants the CPU in vain for 98 units has two quanta at level 15, and is at its base level again.
+/// A thread that starves for 98 units gets two quanta at level 15, and is then at its base level again.
 #[test]
 fn nobody_starves_for_ever() {
     let (mut machine, threads) = bench(&[[9, 0], [3, 0]]);
@@ -92,7 +92,8 @@ fn nobody_starves_for_ever() {
     assert_eq!(units(&mut machine, &threads, 10), "bbbbbbbbba");
 }
 
-/// A wait takes a unit of the quantum; where less is left, the wait ends the quantum. From level 14 on it is whole.
+/// A wait takes a unit of the quantum; if less is left, the wait ends the quantum. From level 14 on, the quantum is
+/// whole after a wait.
 #[test]
 fn a_wait_takes_a_unit() {
     let (mut machine, threads) = bench(&[[8, 1], [8, 0]]);
@@ -101,7 +102,7 @@ fn a_wait_takes_a_unit() {
         runs += &units(&mut machine, &threads, 1);
         runs += &sleep(&mut machine, &threads, 0, 1);
     }
-    // Three units used and three taken: the boost is gone, and the other has 3 units left.
+    // Three units used and three taken: the boost is gone, and the other thread has 3 units left.
     assert_eq!(runs + &units(&mut machine, &threads, 12), "ababab".to_owned() + "bbbaaaaaabbb");
     let (mut machine, threads) = bench(&[[14, 1], [14, 0]]);
     for _ in 0..3 {
@@ -111,8 +112,8 @@ fn a_wait_takes_a_unit() {
     assert_eq!(units(&mut machine, &threads, 7), "aaaaaab");
 }
 
-/// The part of a CPU that a thread with this boost has beside a hog, when it waits for a moment before each quantum
-/// ends.
+/// The part of a CPU that a thread with this boost gets beside a hog if it waits for a moment before the end of each
+/// quantum.
 fn share_of_a_cheat(boost: u64) -> f64 {
     let (mut machine, threads) = bench(&[[8, boost], [8, 0]]);
     let end = Nanos(100_000 * MS);
@@ -129,8 +130,8 @@ fn share_of_a_cheat(boost: u64) -> f64 {
     machine.core.ran(threads[0], machine.now).0 as f64 / machine.now.0 as f64
 }
 
-/// As published: with a boost of two, short waits win the whole CPU. The other has the moments of the waits only, and
-/// does not starve by the rule, since it runs in them.
+/// As published: with a boost of two, short waits win the whole CPU. The other thread gets only the moments of the
+/// waits, and does not starve by the rule, because it runs in them.
 #[test]
 fn short_waits_win_by_a_boost_of_two() {
     for (boost, least, most) in [(0, 0.25, 0.5), (1, 0.4, 0.5), (2, 0.999, 1.0), (6, 0.999, 1.0)] {
@@ -139,7 +140,8 @@ fn short_waits_win_by_a_boost_of_two() {
     }
 }
 
-/// The kernel takes a thread out of its queue and puts it back, or a parameter changes: no wait has ended.
+/// The kernel takes a thread out of its queue and puts it back, or a parameter changes: this is not the end of a
+/// wait.
 #[test]
 fn who_did_not_wait_is_not_raised() {
     let (mut machine, threads) = bench(&[[8, 8], [8, 8]]);
@@ -155,7 +157,7 @@ fn who_did_not_wait_is_not_raised() {
     assert_eq!(units(&mut machine, &threads, 11), "aaaaabbbbbb");
 }
 
-/// A thread whose base level changes while it runs begins at the new one, with what is left of its quantum.
+/// A thread whose base level changes while it runs goes on at the new level, with the rest of its quantum.
 #[test]
 fn a_base_level_changes() {
     let (mut machine, threads) = bench(&[[8, 0], [8, 0]]);

@@ -1,11 +1,11 @@
-//! Which of the policies that are built in an engine has. Every engine has those below [`limits::FIRST_OPTIONAL`]; the
-//! others, those of the literature, are there when it was compiled with them. The fewer there are, the less the
-//! kernel's verifier has to look at.
+//! Which built-in policies an engine has. Every engine has the policies below [`limits::FIRST_OPTIONAL`]; it has
+//! others, the policies of the literature, only if it was compiled with them. With fewer policies, the kernel's
+//! verifier has less to check.
 
 use hls_core::{PolicyInfo, limits};
 use serde::{Deserialize, Serialize};
 
-/// Some of the policies that are built in: a bit for each, by number.
+/// A set of built-in policies: a bit for each, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuiltIn(u64);
 
@@ -18,13 +18,13 @@ impl BuiltIn {
         BuiltIn(1_u64.checked_shl(policy.into()).unwrap_or(0))
     }
 
-    /// These policies, and those that every engine has. Loaded policies do not count.
+    /// These policies, and the policies that every engine has. Loaded policies do not count.
     pub fn with<'p>(policies: impl IntoIterator<Item = &'p PolicyInfo>) -> BuiltIn {
         let always = hls_core::policies().iter().filter(|info| info.id < limits::FIRST_OPTIONAL);
         always.chain(policies).map(|info| BuiltIn::one(info.id)).fold(BuiltIn::NONE, BuiltIn::and)
     }
 
-    /// All of these, and all of those.
+    /// The union of both sets.
     pub fn and(self, others: BuiltIn) -> BuiltIn {
         BuiltIn(self.0 | others.0)
     }

@@ -1,21 +1,21 @@
-//! Which threads are to be described next, and how much CPU time that may take.
+//! Which threads to describe next, and how much CPU time that may take.
 //!
-//! Anybody may make threads, and move those of his own between cgroups of his own, as many and as often as he likes;
-//! each time `/proc` is to be read. So a thread, or a process, waits at most once. Users take turns: a user with many
-//! threads delays no other user. All of it has a twenty-fifth of a CPU. Unused time is saved, up to half a second,
-//! for moments in which many threads come at once, such as the beginning of a run.
+//! Every user may make threads, and move the user's threads between the user's cgroups, without a limit; each time
+//! `/proc` must be read. So a thread, or a process, is queued at most once. Users take turns: a user with many
+//! threads does not delay other users. All descriptions together have a twenty-fifth of a CPU. Unused time is saved,
+//! up to half a second, for moments when many threads come at once, such as the beginning of a run.
 
 use hls_plan::Turns;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// Of the time that passes, this part may be used.
+/// One in this many nanoseconds may be used for descriptions.
 const PART: u32 = 25;
-/// So much may be saved.
+/// The most time that is saved.
 const MOST_SAVED_NS: i64 = 500_000_000;
 
-/// What waits to be described.
+/// A thread or process that waits to be described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Waiting {
     /// The thread with this TID.
@@ -28,24 +28,24 @@ pub enum Waiting {
 #[derive(Debug, Default)]
 pub struct Descriptions {
     turns: Turns<Waiting>,
-    /// All that wait.
+    /// The queued items, to find whether one is queued.
     waiting: HashSet<Waiting>,
 }
 
 impl Descriptions {
-    /// Something of this user's is to be described, if it does not wait already.
+    /// Queues an item of this user, if it does not wait already.
     pub fn add(&mut self, user: u32, item: Waiting) {
         if self.waiting.insert(item) {
             self.turns.add(user, item);
         }
     }
 
-    /// Whether that waits.
+    /// Whether this item waits.
     pub fn has(&self, item: Waiting) -> bool {
         self.waiting.contains(&item)
     }
 
-    /// Takes the item that has waited longest of the user that has the turn; the user, and the item.
+    /// Takes the item that has waited longest of the user who has the turn. Returns the user and the item.
     pub fn take(&mut self) -> Option<(u32, Waiting)> {
         let (user, item) = self.turns.take()?;
         self.waiting.remove(&item);
@@ -58,31 +58,31 @@ impl Descriptions {
     }
 }
 
-/// The CPU time that may be used for descriptions. One that took longer than there was is owed: to read where a thread
-/// is may have to wait, computing, for whoever moves threads.
+/// The CPU time that may be used for descriptions. A description that takes more than is left makes a debt: reading a
+/// thread's cgroup may have to spin while another process moves threads.
 #[derive(Debug)]
 pub struct Budget {
-    /// In nanoseconds; less than nothing is owed.
+    /// In nanoseconds; negative: a debt.
     saved_ns: i64,
-    /// When that was so, by a clock that goes on.
+    /// The time of `saved_ns`, by the monotonic clock.
     at: Duration,
 }
 
 impl Default for Budget {
-    /// All that may be saved.
+    /// A full budget.
     fn default() -> Budget {
         Budget { saved_ns: MOST_SAVED_NS, at: time(ClockId::Monotonic) }
     }
 }
 
 impl Budget {
-    /// Whether there is any left now.
+    /// Whether any time is left now.
     pub fn is_left(&mut self) -> bool {
         self.save(time(ClockId::Monotonic));
         self.saved_ns > 0
     }
 
-    /// So much was used.
+    /// Subtracts time that was used.
     pub fn spend(&mut self, used: Duration) {
         self.saved_ns = self.saved_ns.saturating_sub(nanoseconds(used));
     }

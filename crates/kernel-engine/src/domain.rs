@@ -1,7 +1,7 @@
-//! What lies in the arena of the kernel engine, and the calls that are made through it: `bpf/domain.h` for Rust.
+//! The contents of the kernel engine's arena, and the calls that are made through it: `bpf/domain.h` for Rust.
 //!
-//! BPF programs write there at any time, so everything is read and written one field at a time, and has the value of
-//! that moment. Relies on the object staying loaded, which [`Domain`] sees to.
+//! BPF programs write there at any time, so every access reads or writes a single field, with its value at that
+//! moment. Relies on the object staying loaded, which [`Domain`] ensures.
 
 use crate::next_engine::{Ask, Jumps, Programs, SharedMaps};
 use crate::object::{Loaded, may_set_timers};
@@ -24,13 +24,12 @@ use std::time::{Duration, Instant};
 
 /// How many calls are timed; the shortest time counts.
 const CALLS_TIMED: u32 = 64;
-/// In the long run at least the time of so many calls must pass between two calls that a loaded policy has asked for
-/// itself.
+/// The minimum mean gap between two calls that a loaded policy has requested for itself, in call times.
 const OWN_CALL: u64 = 8;
 
-/// A slice that ends takes as much as so many calls: an interrupt, a decision and a switch.
+/// The cost of the end of a slice, in call times: an interrupt, a decision and a switch.
 const CALLS_A_DECISION: u64 = 2;
-/// So many timers are measured; the one that was late by least counts.
+/// The number of timers that are measured; the smallest lateness counts.
 const PROBES: usize = 31;
 const PROBE_INTERVAL: Duration = Duration::from_micros(500);
 const PROBE_PATIENCE: Duration = Duration::from_secs(1);
@@ -60,7 +59,8 @@ struct CpuEntry {
     turn: [u32; 3],
 }
 
-/// Of `enum thread_change`, whose first the generation says, too: the thread has another name.
+/// Bits of `enum thread_change`; its first one is not needed, as the generation tells it, too. This one: the thread
+/// has another name.
 pub const CHANGED_NAME: u32 = 2;
 /// The thread, or its whole process, is in another cgroup.
 pub const CHANGED_CGROUP: u32 = 4;
@@ -77,24 +77,25 @@ pub struct ThreadEntry {
     pub pid: u32,
     /// The thread's process.
     pub tgid: u32,
-    /// Counts the threads that have had the VP: with the VP it names a thread for good.
+    /// Counts the threads that have had the VP: VP and generation together identify a thread for ever.
     pub generation: u32,
-    /// What has happened to the thread and was not looked at.
+    /// Changes of the thread that were not looked at yet.
     changes: u32,
-    /// How many changes of the weights of cgroups its share takes into account.
+    /// The number of changes of cgroups' weights that its share takes into account.
     pub weights_seen: u32,
-    /// Whether its process is killed, or it holds what others wait for, and in which lists it is.
+    /// Flags: whether its process is killed, whether it holds what other threads wait for, and in which lists it is.
     bits: u32,
-    /// Since when the thread is runnable but in no queue of the kernel; 0 where it is not.
+    /// Since when the thread is runnable but in no queue of the kernel; 0: it is not.
     pub queued_at_ns: u64,
-    /// How far its messages use up its rate: may be ahead of the time by a burst.
+    /// Token bucket of its messages: the time of the next message within its rate; may lead the present time by one
+    /// burst.
     pub may_post_at: u64,
-    /// The name that it was given last; zeros where it was given none since it came.
+    /// The name that it was given last; zeros: it was given none since it came.
     comm: [u8; 16],
 }
 
 impl ThreadEntry {
-    /// The name that it was given last, which `/proc` may not have yet.
+    /// The name that it was given last; `/proc` may not have it yet.
     pub fn comm(&self) -> Vec<u8> {
         self.comm.split(|&byte| byte == 0).next().unwrap_or_default().to_vec()
     }
@@ -105,7 +106,7 @@ impl ThreadEntry {
 pub struct Changed {
     /// The VP.
     pub vp: CoreVp,
-    /// What has happened, as the constants above.
+    /// The changes, as bits of the constants above.
     pub changes: u32,
 }
 
@@ -117,7 +118,7 @@ const CHANGE_WORDS: usize = limits::MAX_VPS.div_ceil(64);
 /// Sources of interrupts that one hierarchy may name.
 pub const MAX_BRANDS: usize = 16;
 
-/// `struct engine_brand`: the names of threads of the kernel, equal to `name` where `mask` has bits.
+/// `struct engine_brand`: kernel threads whose names are equal to `name` in the bits of `mask`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Brand {
@@ -163,23 +164,23 @@ struct Layout {
     changed: [u64; CHANGE_WORDS],
 }
 
-/// What came of an attempt to check all invariants.
+/// The result of an attempt to check all invariants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
     /// They were checked, and hold.
     Held,
-    /// One of them does not.
+    /// One of them is broken.
     Broken(Fault),
-    /// They were not checked: some decision was due whenever they could have been.
+    /// They were not checked: a decision was due at every attempt.
     NotMade,
 }
 
 /// A domain in the kernel.
 pub struct Domain {
-    /// The object that has the domain in its arena, and that is attached.
+    /// The attached object, with the domain in its arena.
     pub loaded: Loaded,
     jumps: Jumps,
-    /// The programs of the object that is attached.
+    /// The programs of the attached object.
     first: Programs,
     /// The programs of the engine that has taken over; `None`: the first engine is the current one.
     taken_over_by: Option<Programs>,
@@ -211,8 +212,8 @@ impl Domain {
         }
         let hls = (loaded.address() as usize + size_of::<Layout>()) as *mut u8;
         let hls = NonNull::new(hls).expect("the arena is not at 0");
-        // SAFETY: `struct hls` lies there, as the sizes that were compared show, and the arena stays mapped as long as
-        // `loaded` lives.
+        // SAFETY: `struct hls` is there, as the compared sizes show, and the arena stays mapped as long as `loaded`
+        // lives.
         let view = unsafe { View::new(hls) };
         let (jumps, first) = (Jumps::of(&loaded)?, Programs::of(&loaded)?);
         jumps.lead_to(&first)?;
@@ -231,18 +232,18 @@ impl Domain {
         Ok(domain)
     }
 
-    /// Limits how often a loaded policy may have itself called, by its timers and slices, to what this machine can
-    /// bear: a timer that goes off or a slice that ends takes an interrupt, a decision and a switch, which together
-    /// take a few times as long as a call from here.
+    /// Limits the rate of calls that a loaded policy requests by its timers and slices to what this machine can bear:
+    /// the end of a timer or slice takes an interrupt, a decision and a switch, together a few times as long as a
+    /// call from here.
     fn set_pace(&mut self) {
         let value = self.call_time().saturating_mul(OWN_CALL);
-        // The core cuts the value to its own limits, and refuses none.
+        // The core clamps the value to its own limits, and refuses none.
         let _ = self.make(Op::SetPace, Call { value, ..Call::default() });
     }
 
-    /// By how much at least a thread overruns its budget when a timer of this machine ends it: so late a timer goes
-    /// off, and so long the decision takes that follows. The least that was measured: a machine that is busy, or that
-    /// is not alone on its host, shall not refuse what it can do at other times. To be called before the engine is
+    /// The least time by which a thread overruns its budget when a timer of this machine ends it: the lateness of the
+    /// timer plus the time of the decision that follows. The smallest measured value, so that a machine which is busy
+    /// now, or shares its host, does not refuse what it can do at other times. To be called before the engine is
     /// attached.
     ///
     /// # Errors
@@ -256,11 +257,12 @@ impl Domain {
         Ok(Nanos(late.saturating_add(decision)))
     }
 
-    /// By how many ns at least a timer goes off late.
+    /// The smallest lateness of a timer, in ns.
     fn least_lateness(&mut self) -> Result<u64, Error> {
         let mut late = Vec::new();
         for _ in 0..PROBES {
-            // The kernel gives timers only to maps that a process holds: of a next engine only the programs are held.
+            // The kernel gives timers only to maps that a process holds; of a next engine this process holds only the
+            // programs.
             let result = self.first.run("arm_probe", &mut [])?;
             if result != 0 {
                 return Err(Error::Failed(format!("a timer cannot be set ({result})")));
@@ -291,12 +293,12 @@ impl Domain {
         u64::try_from(least.as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Another engine takes over, at once and without holding anything up: the next one with its policies, or,
-    /// with `None`, the first one. No scheduler may have a policy that this engine lacks, or whose state it does not
-    /// understand. Returns the engine that was the current one, unless it was the first.
+    /// Has another engine take over, at once and without a pause: the next engine with its policies, or, with `None`,
+    /// the first one. The engine must have every scheduler's policy, and must understand its state. Returns the
+    /// previous engine, unless that was the first.
     ///
     /// # Errors
-    /// The engine may have taken over in part: then all must be detached.
+    /// The engine may have taken over in part: then everything must be detached.
     pub fn take_over(
         &mut self,
         next: Option<(Programs, PolicyTable)>,
@@ -308,13 +310,13 @@ impl Domain {
         Ok(old.zip(self.view.set_policies(policies)))
     }
 
-    /// The program by which a thread posts a message to its scheduler, whichever engine that is of; `struct message` of
-    /// `bpf/domain.h` is its context. Any thread that is given it may run it, without privileges.
+    /// The program with which a thread posts a message to its scheduler, in every engine; `struct message` of
+    /// `bpf/domain.h` is its context. Any thread that has the descriptor may run it, without privileges.
     pub fn messenger(&self) -> Result<OwnedFd, Error> {
         self.loaded.program("hls_post")
     }
 
-    /// The maps that the kernel empties when no process holds them any more. Without what is in them, attached
+    /// The maps that the kernel empties when no process holds them any more. Without their contents, attached
     /// operations would lead nowhere and CPUs would have no timers.
     pub fn what_must_stay(&self) -> Result<Vec<OwnedFd>, Error> {
         let mut maps = self.jumps.maps().collect::<Vec<_>>();
@@ -330,14 +332,14 @@ impl Domain {
         SharedMaps::of(&self.loaded)
     }
 
-    /// Takes the CPUs offline in the core that are offline now. To be called before the engine is attached, which fails
-    /// if a CPU comes or goes meanwhile.
+    /// Marks the CPUs offline in the core that are offline now. To be called before the engine is attached; attaching
+    /// fails if a CPU comes or goes meanwhile.
     pub fn note_offline_cpus(&mut self) -> Result<(), Error> {
         let path = "/sys/devices/system/cpu/online";
         let online = std::fs::read_to_string(path)
             .map_err(|error| Error::Failed(format!("{path} cannot be read: {error}")))?;
         for cpu in (0..limits::MAX_CPUS as u32).filter(|cpu| !is_listed(&online, *cpu)) {
-            // Refused for a CPU that the hierarchy does not have.
+            // The core refuses this for a CPU that the hierarchy does not have.
             let _ = self.make(Op::Offline, Call { a: cpu, ..Call::default() });
         }
         Ok(())
@@ -377,8 +379,8 @@ impl Domain {
         change(unsafe { &*place })
     }
 
-    /// Has threads that come hung below this scheduler. `share`: the number of that parameter, by which nice values and
-    /// the weights of cgroups count there.
+    /// Has new threads attached below this scheduler. `share`: the number of its share parameter, to which nice
+    /// values and the weights of cgroups apply.
     pub fn set_default(&mut self, scheduler: CoreScheduler, params: Params, share: Option<usize>) {
         let share = share.map_or(0, |number| number as u32 + 1);
         self.set_field(offset_of!(Layout, share_param), share);
@@ -386,7 +388,7 @@ impl Domain {
         self.set_field(offset_of!(Layout, params), params.0);
     }
 
-    /// Has the threads of this process hung below this scheduler. To be called before the engine is attached.
+    /// Has the threads of this process attached below this scheduler. To be called before the engine is attached.
     pub fn set_service(&mut self, scheduler: CoreScheduler, params: Params, tgid: u32) {
         self.set_field(offset_of!(Layout, service), scheduler.0);
         self.set_field(offset_of!(Layout, service_params), params.0);
@@ -398,8 +400,8 @@ impl Domain {
         self.set_field(offset_of!(Layout, keeper_tgid), tgid);
     }
 
-    /// Has the kernel's threads of these sources of interrupts, `MAX_BRANDS` at most, scheduled by the hierarchy. To
-    /// be called before the engine is attached.
+    /// Has the hierarchy schedule the kernel threads of these sources of interrupts (interrupt threads), at most
+    /// `MAX_BRANDS`. To be called before the engine is attached.
     pub fn set_brands(&mut self, sources: &[Source]) {
         let mut brands = [Brand { name: [0; 16], mask: [0; 16] }; MAX_BRANDS];
         for (brand, source) in brands.iter_mut().zip(sources) {
@@ -425,13 +427,13 @@ impl Domain {
         Ok(self.called_at())
     }
 
-    /// The kernel's time at which the core carried the last call out.
+    /// The kernel's time at which the core executed the last call.
     pub fn called_at(&self) -> Nanos {
         Nanos(self.field::<Call>(offset_of!(Layout, call)).now_ns)
     }
 
-    /// Checks every invariant at a moment when no decision is due, which it waits for. A CPU that idles all the while
-    /// although one is breaks an invariant, too; one that others keep busy does not, and nothing is checked.
+    /// Waits for a moment when no decision is due, and checks every invariant then. If a CPU idles all this time
+    /// although a decision is due, that breaks an invariant, too; if other work keeps it busy, nothing is checked.
     pub fn check(&mut self) -> Result<Check, Error> {
         let mut late = u64::MAX;
         for attempt in 0..PATIENCE_MS {
@@ -452,10 +454,11 @@ impl Domain {
         Ok(if late == 0 { Check::NotMade } else { idles(late.trailing_zeros()) })
     }
 
-    /// What has happened to threads since this was last called, of `most` VPs at most; whether there is more.
+    /// The changes of threads since the last call, of at most `most` VPs. Also returns whether there are more.
     pub fn take_changes(&mut self, most: usize) -> (Vec<Changed>, bool) {
         self.set_field(offset_of!(Layout, is_announced), 0_u32);
-        // Whoever notes a change after what follows has looked there sees that nothing is announced.
+        // A program that notes a change in a word which was already read below sees that nothing is announced, and
+        // announces it.
         fence(Ordering::SeqCst);
         let mut found = Vec::new();
         for step in 0..CHANGE_WORDS {
@@ -479,8 +482,7 @@ impl Domain {
         (found, false)
     }
 
-    /// The VPs to whose threads something has happened that was not taken yet: those of all threads that have come
-    /// since are among them.
+    /// The VPs whose threads have changes that were not taken yet, the VPs of new threads included.
     pub fn changed(&self) -> Vec<CoreVp> {
         let word = |word: usize| self.field::<u64>(offset_of!(Layout, changed) + word * size_of::<u64>());
         let words = (0..CHANGE_WORDS).map(|at| (at, word(at))).filter(|(_, bits)| *bits != 0);
@@ -490,7 +492,7 @@ impl Domain {
         words.flat_map(of_word).map(|vp| CoreVp(vp as u32)).collect()
     }
 
-    /// Whether the domain stays as it is for good, since the run is ending.
+    /// Whether the domain no longer changes, because the run is ending.
     pub fn is_sealed(&self) -> bool {
         self.field::<u32>(offset_of!(Layout, sealed)) != 0
     }
@@ -500,12 +502,12 @@ impl Domain {
         (self.field(offset_of!(Layout, nr_refused)), self.field(offset_of!(Layout, refused_tgid)))
     }
 
-    /// How many processes moved to another cgroup when their first thread had gone.
+    /// How many processes moved to another cgroup after their first thread had ended.
     pub fn unnamed_moves(&self) -> u32 {
         self.field(offset_of!(Layout, nr_moves_unnamed))
     }
 
-    /// How often some cgroup has got another weight; counts round.
+    /// How often the weight of any cgroup was changed; wraps around.
     pub fn weights_changed(&self) -> u32 {
         self.field(offset_of!(Layout, weights_changed))
     }
@@ -515,20 +517,19 @@ impl Domain {
         self.field(self.place_of(vp) + offset_of!(ThreadEntry, weights_seen))
     }
 
-    /// Gives a thread that nobody placed the share of its nice value and of its cgroups. A thread that has gone, and a
-    /// later one with its VP, keep theirs.
+    /// Gives a thread in the default scheduler the share of its nice value and of its cgroups. No effect if the
+    /// thread has ended, even if a later thread has its VP.
     pub fn weigh(&self, vp: CoreVp, generation: u32) -> Result<(), Error> {
         self.programs().ask(Ask::Weigh, vp.0, generation.into()).map(drop)
     }
 
-    /// How long the lock was held at most, of one hold in sixteen, and how long a CPU waited for it at most.
+    /// The longest hold of the lock, of which one in sixteen is measured, and the longest wait of a CPU for it.
     pub fn longest_hold_and_wait(&self) -> (Nanos, Nanos) {
         let at = |offset| Nanos(self.field(offset));
         (at(offset_of!(Layout, longest_hold_ns)), at(offset_of!(Layout, longest_wait_ns)))
     }
 
-    /// Makes the pages of a scheduler whose policy has some, in place of those that it had; an error where it has none
-    /// in the core.
+    /// Makes new pages for a scheduler whose policy has pages. An error if it has no pages' number in the core.
     pub fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, Error> {
         let none =
             || Error::Failed(format!("scheduler {scheduler} has no pages: its policy, or all are taken"));
@@ -549,7 +550,7 @@ impl Domain {
         self.renew_pages(scheduler, Nanos::ZERO).map_err(of_pages)
     }
 
-    /// Takes away the pages of schedulers that have them no more: another one will be given their number.
+    /// Removes pages whose schedulers no longer have them, because another scheduler will get their number.
     fn remove_unused_pages(&mut self) -> Result<(), Error> {
         let view = &self.view;
         let mut unused =
@@ -562,7 +563,7 @@ impl Domain {
         self.field(self.place_of(vp))
     }
 
-    /// Where in the arena the thread of a VP is.
+    /// The offset of a VP's thread in the arena.
     fn place_of(&self, vp: CoreVp) -> usize {
         assert!(vp.index() < limits::MAX_VPS, "VP {vp} is out of range");
         size_of::<Layout>() + Core::size_without_pages() + vp.index() * size_of::<ThreadEntry>()
@@ -591,7 +592,7 @@ impl Calls for Domain {
         self.set_field(offset_of!(Layout, call), call);
         match self.programs().ask(Ask::Call, 0, 0) {
             Ok((0, _)) => {}
-            // The VP is not that of the thread that the call names any more.
+            // The VP no longer belongs to the thread that the call names.
             Ok((code, _)) if CoreError::from_answer(code.into()) == CoreError::NotFound => {
                 return Err(CoreError::NotFound);
             }

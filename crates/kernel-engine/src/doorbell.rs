@@ -1,5 +1,5 @@
-//! The doorbell by which the engine's BPF programs wake this process: a ring buffer whose entries say nothing. What
-//! there is to see stands in the arena ([`crate::domain`]), so that no event is lost however many come at once.
+//! The doorbell with which the engine's BPF programs wake this process: a ring buffer with empty entries. The events
+//! themselves are in the arena ([`crate::domain`]), so that none is lost however many come at once.
 
 use crate::Error;
 use libbpf_rs::{MapHandle, RingBuffer, RingBufferBuilder};
@@ -19,13 +19,13 @@ impl Doorbell {
         Ok(Doorbell { ring: builder.build().map_err(failed)? })
     }
 
-    /// A descriptor that can be read when the bell has rung; it lives as long as this.
+    /// A descriptor that is readable when the bell has rung; it lives as long as this.
     pub fn fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the ring has it open until it is dropped, and `self` is borrowed.
         unsafe { BorrowedFd::borrow_raw(self.ring.epoll_fd()) }
     }
 
-    /// Silences the bell. To be called before the arena is looked at: events from then on ring again.
+    /// Resets the bell. To be called before the arena is read: later events ring again.
     pub fn silence(&self) {
         // An error here means that the bell has not rung.
         let _ = self.ring.consume();

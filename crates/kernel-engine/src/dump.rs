@@ -1,8 +1,7 @@
-//! A domain in words, for whoever has to find out what went wrong in it: what each CPU runs, and every scheduler with
-//! its children. Numbers are the core's own, as in the report of a broken invariant.
+//! A domain as text, for debugging: what each CPU runs, and every scheduler with its children. Numbers are the core's
+//! own, as in the report of a broken invariant.
 //!
-//! Reads a domain that may be changing meanwhile, unless it is sealed; whatever values it reads, the dump comes to an
-//! end.
+//! Reads a domain that may be changing meanwhile, unless it is sealed; the dump ends, whatever values it reads.
 
 use crate::domain::Domain;
 use hls_core::{CoreScheduler, CoreVp, View, VpEntry, VpState, limits};
@@ -74,7 +73,7 @@ fn write_scheduler(domain: &mut Domain, number: CoreScheduler, out: &mut String)
     if waiting > 0 { writeln!(out, "  and {waiting} threads that want no CPU") } else { Ok(()) }
 }
 
-/// The children of a scheduler; a list that has gone wrong ends with the last VP there can be.
+/// The children of a scheduler; a broken list ends after the largest possible number of VPs.
 fn children(view: &View, first: CoreVp) -> Vec<(CoreVp, VpEntry)> {
     let in_range = |vp: CoreVp| (vp != CoreVp::NONE && vp.index() < limits::MAX_VPS).then_some(vp);
     let entry = |vp| Some((vp, view.vp(vp)?));

@@ -1,8 +1,8 @@
-//! A hierarchy that schedules the threads of this machine: loads it into the kernel, attaches it, puts the threads that
-//! the file names below their schedulers as they come, and hands on what the core records.
+//! A hierarchy that schedules the threads of this machine: loads it into the kernel, attaches it, puts the threads
+//! that the file names below their schedulers when they come, and hands on the core's records.
 //!
-//! Relies on the plan's having all that a machine needs (`Hierarchy::for_a_machine`) and as many CPUs as the machine.
-//! When nobody holds what [`Engine::attach`] returned, the kernel takes its threads back.
+//! Relies on the plan having everything that a machine needs (`Hierarchy::for_a_machine`) and as many CPUs as the
+//! machine. When no process holds the descriptors of [`Engine::attach`], the kernel takes its threads back.
 
 use crate::domain::{Check, Domain, MAX_BRANDS};
 use crate::doorbell::Doorbell;
@@ -29,20 +29,20 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// The kernel says within this time why it has taken its threads back.
+/// The time within which the kernel reports why it has taken its threads back.
 const PATIENCE_MS: u64 = 5_000;
 
-/// Something that whoever runs the engine should know; the run goes on.
+/// Something that the caller should know; the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// The rules of two threads of the file match one thread of the machine, which therefore stands for neither.
+    /// The rules of two threads of the file match one thread of the machine; the thread gets neither place.
     Conflict {
         /// The TID of the thread of the machine.
         tid: u32,
         /// Indexes into the hierarchy's threads.
         nodes: (usize, usize),
     },
-    /// All instances of a thread of the file already stand for other threads of the machine.
+    /// All instances of a thread of the file are taken by other threads of the machine.
     Full {
         /// The TID of the thread of the machine.
         tid: u32,
@@ -51,7 +51,7 @@ pub enum Notice {
     },
     /// The core has no VP left for a new thread: the creation of the thread was refused.
     NoRoom {
-        /// The process in which the thread was to be.
+        /// The process of the new thread.
         tgid: u32,
     },
     /// Records came faster than they were read, and some were lost: the report is not complete. [`What::Lost`] tells
@@ -59,12 +59,12 @@ pub enum Notice {
     Lost,
 }
 
-/// Whoever takes the records of a run.
+/// The receiver of the records of a run.
 pub type Sink<'a> = dyn FnMut(&Record) + 'a;
 
 /// A loaded hierarchy.
 pub struct Engine {
-    /// The links of programs that only look.
+    /// The links of tracing programs.
     links: Vec<Link>,
     pulses: Pulses,
     pub(crate) plan: Plan,
@@ -74,9 +74,9 @@ pub struct Engine {
     state: State,
     pub(crate) threads: Threads,
     pub(crate) weighing: Weighing,
-    /// Whether there was more to look at than there was time for.
+    /// Whether there was more to look at than time allowed.
     is_behind: bool,
-    /// Places of the plan that nobody takes any more: their schedulers may have gone, whose numbers others have then.
+    /// Closed places of the plan: their schedulers may be gone, and other schedulers may have their numbers.
     pub(crate) closed: HashSet<ObservedVp>,
     /// The core's scheduler for all threads that the file does not name, and the parameters there.
     pub(crate) default: (CoreScheduler, Params),
@@ -85,7 +85,7 @@ pub struct Engine {
     /// and how many decisions the core had made by then.
     decisions: u64,
     pub(crate) notices: Vec<Notice>,
-    /// Records that have not been handed on: the core's, and the engine's own.
+    /// Records of the core and of the engine itself that have not been handed on.
     pub(crate) undelivered: Vec<Record>,
     pub(crate) told: Told,
 }
@@ -94,7 +94,7 @@ fn refused(what: &str, error: CoreError) -> Error {
     Error::Failed(format!("{what}: {error}"))
 }
 
-/// A VP has left its number at `at`: what is recorded of it later is not about that number.
+/// A VP lost its number at `at`: later records of the VP are not about that number.
 fn end_records(records: &mut Vec<Record>, vp: ObservedVp, at: Nanos) {
     records.retain(|record| record.vp != vp || record.at <= at);
     records.push(Record { at, vp, cpu: 0, what: What::Leave });
@@ -156,8 +156,8 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Has the hierarchy schedule the machine from now on, as long as somebody holds what this returns: descriptors, of
-    /// which the first is to be closed first. The threads of the process `keeper` never wait for a grant.
+    /// Has the hierarchy schedule the machine from now on, as long as a process holds the descriptors that this
+    /// returns; the first one must be closed first. The threads of the process `keeper` never wait for a grant.
     ///
     /// # Errors
     /// The kernel refuses the hierarchy: another BPF scheduler is loaded, or the kernel finds the engine's operations
@@ -182,8 +182,8 @@ impl Engine {
         Ok(attachment)
     }
 
-    /// Begins the run anew: records from before are dropped, and times and totals count from now; what was noticed of
-    /// threads stays to be taken. For each thread that wants a CPU already, or has one, that is recorded first.
+    /// Begins the run anew: earlier records are dropped, and times and totals count from now; notices about threads
+    /// stay. The first records are the states of threads that are runnable or running now.
     ///
     /// # Errors
     /// The kernel cannot be asked.
@@ -229,13 +229,13 @@ impl Engine {
         }
     }
 
-    /// Whether the hierarchy has the threads of the machine still. While the kernel takes them back, and when it has,
-    /// the engine finds none of them: that one was not found before this says yes means that it was not there.
+    /// Whether the hierarchy still has the threads of the machine. While the kernel takes them back, and afterwards,
+    /// the engine finds none of them: a thread that was not found before this returned true did not exist.
     ///
     /// # Errors
     /// The kernel cannot be asked.
     pub fn is_attached(&self) -> Result<bool, Error> {
-        // In this order: a scheduler that was enabled after ours finds the end of ours said.
+        // In this order: when another scheduler has been enabled after ours, the end of ours is already noted.
         Ok(self.state.is_enabled()? && self.exit()?.is_none() && !self.built.core.is_sealed())
     }
 
@@ -256,13 +256,13 @@ impl Engine {
         Ok(now.saturating_sub(self.began))
     }
 
-    /// The engine has started this process for the command of that thread of the file; to be called before the
+    /// The engine has started this process for the command of this thread of the file; to be called before the
     /// process has run anything.
     pub fn started(&mut self, node: usize, tgid: u32) {
         self.threads.started(node, tgid);
     }
 
-    /// Puts threads that came, or changed, below their schedulers, and hands on what was recorded since the last time.
+    /// Puts new and changed threads below their schedulers, and hands on the records since the last call.
     ///
     /// # Errors
     /// [`Error::Ended`] when the kernel has taken its threads back.
@@ -281,7 +281,7 @@ impl Engine {
         self.look_for_exit()
     }
 
-    /// What was noticed since the last call, in polls before the run began, too.
+    /// The notices since the last call, also from polls before the run began.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         mem::take(&mut self.notices)
     }
@@ -291,7 +291,7 @@ impl Engine {
         self.built.core.longest_hold_and_wait()
     }
 
-    /// Whether the last poll left threads to look at, for want of time.
+    /// Whether the last poll had no time to look at all threads.
     pub fn is_behind(&self) -> bool {
         self.is_behind
     }
@@ -302,7 +302,7 @@ impl Engine {
         }
     }
 
-    /// A VP of the core loses its number, which the VP had until `at`, no earlier than the last poll.
+    /// Takes the number of a VP of the core away. The VP had it until `at`, which is no earlier than the last poll.
     pub(crate) fn unwatch_from(&mut self, core_vp: CoreVp, at: Nanos) {
         let vp = self.built.number(core_vp);
         if vp != ObservedVp::NONE {
@@ -312,7 +312,7 @@ impl Engine {
         }
     }
 
-    /// Where a thread that was looked at is, if it lives.
+    /// Where a known thread is, if it lives.
     fn known(&mut self, tid: u32) -> Option<EngineThread> {
         let (core_vp, generation) = self.threads.vp(tid)?;
         let entry = self.built.core.thread(core_vp);
@@ -339,7 +339,7 @@ impl Engine {
         self.built.core.shared_maps()
     }
 
-    /// The program by which threads talk to their schedulers: see [`Domain::messenger`].
+    /// The program with which threads send messages to their schedulers: see [`Domain::messenger`].
     ///
     /// # Errors
     /// The errors of the system.
@@ -347,19 +347,19 @@ impl Engine {
         self.built.core.messenger()
     }
 
-    /// Makes fresh pages for a scheduler whose policy has some (`include/hls_pages.h`), to be handed to the process
-    /// that runs it from now on. A process that was given the pages before talks to nobody any more. Until a scheduler
-    /// is given pages it goes by what the hierarchy states.
+    /// Makes new pages for a scheduler whose policy has pages (`include/hls_pages.h`), for the process that runs it
+    /// from now on. The scheduler no longer reads older pages of an earlier process. Until it gets pages, it uses the
+    /// parameters in the hierarchy.
     ///
     /// # Errors
-    /// The policy has no pages, or all were taken when the scheduler came; the errors of the system, where the
-    /// scheduler is left without pages.
+    /// The policy has no pages, or all were taken when the scheduler was created; the errors of the system, which
+    /// leave the scheduler without pages.
     pub fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, Error> {
         self.built.core.make_pages(scheduler)
     }
 
-    /// Takes away the pages that were made for a scheduler, if any were: it goes on by what the hierarchy states. Those
-    /// of a scheduler that is destroyed, or given another policy, go with it.
+    /// Removes the pages of a scheduler, if it has any: it goes on with the parameters in the hierarchy. When a
+    /// scheduler is destroyed, or gets another policy, its pages are removed, too.
     ///
     /// # Errors
     /// The errors of the system.
@@ -390,19 +390,19 @@ impl Engine {
         }
     }
 
-    /// The state of the whole hierarchy in words, with the core's numbers, as in the report of a broken invariant.
-    /// After a broken invariant was found, this is the state in which it was found.
+    /// The state of the whole hierarchy as text, with the core's numbers, as in the report of a broken invariant.
+    /// After a broken invariant was found, the state in which it was found.
     pub fn dump(&mut self) -> String {
         dump(&mut self.built.core)
     }
 
-    /// How schedulers have come to their choices so far whose policies are processes.
+    /// How the choices of user-level schedulers were made so far.
     pub fn decided(&mut self) -> Vec<(ObservedScheduler, Decided)> {
         let Built { core, observed, .. } = &mut self.built;
         observed.decided(core.view())
     }
 
-    /// Fills in what only the engine knows of the result.
+    /// Fills in the parts of the result that only the engine knows.
     ///
     /// # Errors
     /// The kernel cannot be asked.
@@ -446,7 +446,8 @@ impl ChangeableEngine for Engine {
             _ => self.threads.vp(tid).ok_or(CoreError::NotFound)?.1,
         };
         self.make(Op::Watch, Call { a: core_vp.0, b: 1, generation, ..Call::default() })?;
-        // No sooner: the VP of a thread that has ended may be a scheduler's by now, which has a number of its own.
+        // Only after the call has succeeded: the VP of a thread that has ended may belong to a scheduler by now, with
+        // a number of its own.
         self.built.name(core_vp, vp);
         Ok(())
     }
@@ -492,13 +493,13 @@ impl ChangeableEngine for Engine {
         self.call_about(tid, Op::Suspend, call).map(drop)
     }
 
-    /// Whoever comes to the default scheduler has no number there.
+    /// Threads that come to the default scheduler have no number there.
     fn close_place(&mut self, vp: ObservedVp) -> Option<CoreScheduler> {
         self.closed.insert(vp);
         None
     }
 
-    /// As of the last call of the core: one for each of thousands of threads would take long.
+    /// As of the last call of the core: a call for each of thousands of threads would take long.
     fn ran(&mut self, core_vp: CoreVp) -> Nanos {
         let called_at = self.built.core.called_at();
         self.built.core.view().ran(core_vp, called_at)
@@ -512,7 +513,7 @@ impl ChangeableEngine for Engine {
 }
 
 impl AsFd for Engine {
-    /// Can be read when [`Engine::poll`] should be called: a thread came, went or changed, or there are many records.
+    /// Readable when [`Engine::poll`] should be called: a thread came, went or changed, or there are many records.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.doorbell.fd()
     }
@@ -522,7 +523,7 @@ impl AsFd for Engine {
 mod tests {
     use super::*;
 
-    /// A thread is moved at 20 where it has no upper limit, and runs there before anybody notes that.
+    /// A thread is moved at 20 to a place without an upper limit, and runs there before the move is noted.
     #[test]
     fn what_a_thread_has_after_its_move_is_not_recorded_under_its_old_number() {
         let (moved, other) = (ObservedVp(3), ObservedVp(4));

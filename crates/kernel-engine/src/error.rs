@@ -1,5 +1,4 @@
-//! Why something with BPF could not be done: because this process or this kernel may not do it, or because it went
-//! wrong.
+//! Errors of BPF operations: this process or this kernel may not do it, or it went wrong.
 
 use crate::{Exit, Refusal};
 use hls_core::{Fault, Unsound};
@@ -12,7 +11,7 @@ pub enum Error {
     NotAllowed(String),
     /// The process may use BPF, but this failed: what was tried, and the error.
     Failed(String),
-    /// The kernel does not take a BPF object.
+    /// The kernel refuses a BPF object.
     Refused(Refusal),
     /// A tape has a call that no build of the core can make.
     Unsound(Unsound),

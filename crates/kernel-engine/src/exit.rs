@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why the kernel let go of a scheduler.
+/// Why the kernel ended a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
     /// The kind of the end, by sched_ext's number: below 1024 the end was asked for, from 1024 on it is an error.
@@ -16,7 +16,7 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// Whether something went wrong, rather than that somebody asked for it.
+    /// Whether an error was the cause of the end, not a request.
     pub fn is_error(&self) -> bool {
         /// SCX_EXIT_ERROR, the first kind of error
         const FIRST: u32 = 1024;
@@ -34,8 +34,8 @@ impl fmt::Display for Exit {
     }
 }
 
-/// Reads the bytes that the engine's program left: why the kernel ended the scheduler, if it did. `None` where the
-/// bytes are too few.
+/// Reads the bytes that the engine's program left: why the kernel ended the scheduler, if it did. `None`: too few
+/// bytes.
 pub fn parse(bytes: &[u8]) -> Option<Option<Exit>> {
     let (kind, rest) = bytes.split_first_chunk::<4>()?;
     let kind = u32::from_ne_bytes(*kind);

@@ -1,9 +1,10 @@
-//! The scheduler core in the kernel: whether this kernel can run the core ([`doctor`]), the BPF objects, and the memory
-//! that is shared with them. This crate and `hls-core` are the only ones with `unsafe` in them.
+//! The scheduler core in the kernel: checks whether this kernel can run the core ([`doctor`]), loads the BPF objects,
+//! and maps the memory that is shared with them. Of all crates only this one, `hls-core`, and `mapping.rs` of
+//! `user-level-scheduler` have `unsafe` in them.
 //!
-//! [`Replay`] plays tapes (recorded lists of calls) on the core's BPF build, so that this build can be compared with
-//! the native one. It attaches to nothing: any kernel with BPF arenas suffices. [`Engine`] is the scheduler of a whole
-//! machine. All that needs a compiler for BPF, libelf and zlib is behind the feature `engine`.
+//! [`Replay`] plays tapes (recorded lists of calls) on the core's BPF build, to compare it with the native one. It
+//! attaches to nothing: any kernel with BPF arenas suffices. [`Engine`] is the scheduler of a whole machine.
+//! Everything that needs a compiler for BPF, libelf and zlib is behind the feature `engine`.
 
 #[cfg(feature = "engine")]
 mod built_in;

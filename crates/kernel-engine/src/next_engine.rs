@@ -1,9 +1,9 @@
 //! The next engine: a BPF object with other policies that takes over a running hierarchy (`bpf/jumps.h`).
 //!
 //! Relies on all engines of a run being built from one version of the core: they agree on the layout of everything in
-//! the shared maps. Never detaches the first engine's object, whose operations jump to the current engine: until
-//! [`Jumps::lead_to`] nothing on the machine has changed, and when the first object is detached, no engine schedules
-//! any more.
+//! the shared maps. Never detaches the first engine's object: its operations jump to the current engine. Until
+//! [`Jumps::lead_to`] nothing on the machine has changed; when the first object is detached, no engine schedules any
+//! more.
 
 use crate::object::{Loaded, STANDARD, additions, load, may_set_timers, program, run};
 use crate::{Error, Refusal};
@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
 
-/// The maps that all engines of a run work on.
+/// The maps that all engines of a run share.
 const SHARED: [&str; 10] = [
     "arena",
     "doorbell",
@@ -36,19 +36,19 @@ const JUMPS: [&str; 9] =
 /// The programs that user space calls.
 const CALLED: [&str; 2] = [CALL, "arm_probe"];
 
-/// The program for all that user space asks of an engine.
+/// The program for all requests of user space to an engine.
 const CALL: &str = "engine_call";
 
-/// What it may be asked: `enum ask` of `bpf/domain.h`.
+/// The requests: `enum ask` of `bpf/domain.h`.
 #[derive(Clone, Copy, Debug)]
 pub enum Ask {
-    /// That the call is made which is in the domain.
+    /// Make the call that is in the domain.
     Call = 1,
-    /// That a VP is weighed anew, if its generation is the one that is given.
+    /// Weigh a VP anew, if it has the given generation.
     Weigh,
-    /// That the invariants are checked.
+    /// Check the invariants.
     Check,
-    /// That timers call the functions of this engine.
+    /// Have timers call the functions of this engine.
     Timers,
 }
 
@@ -62,7 +62,7 @@ struct Message {
     answer: i64,
 }
 
-/// The maps that a next engine shares with the first one. Empty for an engine with maps of its own, which never takes
+/// The maps that a next engine shares with the first one. Empty for an engine with its own maps, which never takes
 /// over.
 #[derive(Default)]
 pub struct SharedMaps(Vec<(&'static str, MapHandle)>);
@@ -74,7 +74,7 @@ impl SharedMaps {
         SHARED.into_iter().map(map).collect::<Result<_, _>>().map(SharedMaps)
     }
 
-    /// The kernel's numbers of the maps, by which another process finds them.
+    /// The kernel's numbers of the maps, with which another process finds them.
     pub fn ids(&self) -> Result<Vec<u32>, Error> {
         let id = |(_, map): &(_, MapHandle)| map.info().map(|info| info.info.id);
         self.0.iter().map(id).collect::<Result<_, _>>().map_err(lost)
@@ -91,8 +91,8 @@ fn lost(error: libbpf_rs::Error) -> Error {
     Error::Failed(format!("what another engine has loaded cannot be had: {error:#}"))
 }
 
-/// An engine that the kernel's verifier has accepted, in the process that loaded it. The verifier takes seconds, so the
-/// load is made by a process that may wait. The engine stays as long as this value, or its programs, are held.
+/// An engine that the kernel's verifier has accepted, in the process that loaded it. The verifier takes seconds, so a
+/// process that may wait loads the engine. The engine exists as long as this value, or its programs, are held.
 pub struct Verified(Object);
 
 impl Verified {
@@ -125,13 +125,12 @@ impl Verified {
 /// The time between freeing one program and the next.
 const FREE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The programs of an engine that this process calls or has others jump to.
+/// The programs of an engine that this process calls, or to which it redirects the attached operations.
 pub struct Programs(Vec<(String, OwnedFd)>);
 
 impl Drop for Programs {
-    /// The kernel frees programs by threads of its own, which run before all threads of the hierarchy: to free all
-    /// programs of an engine at once takes milliseconds that are charged to no thread. So the programs are freed one at
-    /// a time.
+    /// Kernel threads that run before all threads of the hierarchy free the programs: freeing all programs of an
+    /// engine at once takes milliseconds that are charged to no thread. So the programs are freed one at a time.
     fn drop(&mut self) {
         let programs = std::mem::take(&mut self.0);
         let free = move || {
@@ -140,7 +139,7 @@ impl Drop for Programs {
                 thread::sleep(FREE_INTERVAL);
             })
         };
-        // Where no thread can be started, the programs are freed now.
+        // If no thread can be started, the programs are freed now.
         drop(thread::Builder::new().spawn(free));
     }
 }
@@ -158,12 +157,13 @@ impl Programs {
         ids.iter().map(find).collect::<Result<_, _>>().map(Programs)
     }
 
-    /// Runs a program of type syscall, which may change the context; returns what it returned.
+    /// Runs a program of type syscall, which may change the context. Returns the program's result.
     pub fn run(&self, program: &str, context: &mut [u8]) -> Result<i32, Error> {
         run(self.program(program)?, program, context)
     }
 
-    /// Asks something of the engine, about `number` and `value`; returns the result, and the answer beside it.
+    /// Sends a request about `number` and `value` to the engine. Returns the program's result, and the answer in the
+    /// message.
     pub fn ask(&self, what: Ask, number: u32, value: u64) -> Result<(i32, i64), Error> {
         let mut message = Message { number, what: what as u32, ..Message::default() };
         message.value[0] = value;
@@ -181,7 +181,7 @@ impl Programs {
     }
 }
 
-/// The operations that lead on to the current engine, on this kernel.
+/// The operations that jump to the current engine, on this kernel.
 fn jumps() -> impl Iterator<Item = &'static str> {
     JUMPS.into_iter().filter(|operation| *operation != "pulse" || !may_set_timers())
 }
@@ -200,7 +200,7 @@ fn names() -> impl Iterator<Item = String> {
     jumps.chain(CALLED.map(str::to_owned))
 }
 
-/// The maps that say to which engine's programs the attached operations jump.
+/// The maps with the engine's programs to which the attached operations jump.
 pub struct Jumps(Vec<MapHandle>);
 
 impl Jumps {

@@ -1,8 +1,8 @@
-//! A BPF object, loaded, with its arena mapped: the one way from Rust to the programs of `bpf/` and to the memory that
-//! they share with this process.
+//! A loaded BPF object with its arena mapped: the only access from Rust to the programs of `bpf/` and to the memory
+//! that they share with this process.
 //!
 //! Every object of `bpf/` has one arena, named `arena`, and programs of type syscall. Such a program gets a context
-//! that says what to do, and writes its answer there. The kernel chooses where the arena lies.
+//! with its task, and writes its answer there. The kernel chooses where the arena lies.
 
 use crate::built_in::BuiltIn;
 use crate::{Error, Refusal};
@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
-/// Least size of a page. Where pages are larger the arena is larger, too, and only a part of it is used.
+/// The smallest size of a page. On machines with larger pages the arena is larger, and only a part of it is used.
 const PAGE: usize = 4096;
 
 /// The kernel engine, compiled by `build.rs` with the standard policies.
@@ -25,7 +25,8 @@ pub static STANDARD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/standard.
 /// The kernel engine with all policies.
 static ALL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/all.bpf.o"));
 
-/// An engine that needs no compiler: the least of those in this program that has these policies, and what it has.
+/// An engine that needs no compiler: the smallest one in this program that has these policies, and the policies that
+/// it has.
 pub fn ready_made(needed: BuiltIn) -> (&'static [u8], BuiltIn) {
     let standard = BuiltIn::with([]);
     if standard.has_all_of(needed) {
@@ -63,21 +64,21 @@ impl Loaded {
         Ok(Loaded { object, arena, bytes })
     }
 
-    /// Where the arena begins, for programs, which use the addresses of user space.
+    /// The beginning of the arena, as an address of user space, which programs use, too.
     pub fn address(&self) -> u64 {
         self.arena.as_ptr() as u64
     }
 
-    /// The arena. A page that was never written to may not be there for the kernel.
+    /// The arena. A page that was never written may not exist for the kernel.
     pub fn arena(&self) -> &[u8] {
-        // SAFETY: libbpf has mapped so many bytes, and keeps them mapped until `object` is dropped; programs write only
-        // while `run` borrows `self` alone.
+        // SAFETY: libbpf has mapped `bytes` bytes, and keeps them mapped until `object` is dropped; programs write
+        // only while `run` borrows `self` exclusively.
         unsafe { std::slice::from_raw_parts(self.arena.as_ptr(), self.bytes) }
     }
 
     /// The arena, to write to; writing makes its pages exist.
     pub fn arena_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and `self` is borrowed alone.
+        // SAFETY: as above, and `self` is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.arena.as_ptr(), self.bytes) }
     }
 
@@ -106,7 +107,7 @@ pub(crate) fn run(program: BorrowedFd, name: &str, context: &mut [u8]) -> Result
     Ok(options.retval as i32)
 }
 
-/// The parts of an object that schedules: what is attached, and what is read.
+/// The parts of an engine's object: programs to attach, and maps to read.
 impl Loaded {
     /// Attaches the struct_ops of this name. The kernel detaches it when the link is dropped or this process ends.
     pub fn attach_ops(&mut self, name: &str) -> Result<Link, Error> {
@@ -147,7 +148,7 @@ impl Loaded {
 }
 
 /// How many bytes of the verifier's log are kept, from its end. A log may be a thousand times longer; to keep all of
-/// it, libbpf would load the object again and again, each time with twice the room.
+/// it, libbpf would load the object again and again, each time with a buffer of twice the size.
 const LOG: usize = 1 << 20;
 
 /// Whether the kernel lets BPF programs set timers: not under PREEMPT_RT.
@@ -155,7 +156,7 @@ pub(crate) fn may_set_timers() -> bool {
     !fs::read_to_string("/proc/sys/kernel/version").is_ok_and(|version| version.contains("PREEMPT_RT"))
 }
 
-/// Whether the CPUs are virtual ones, which may stand still while their host runs others.
+/// Whether the CPUs are virtual: they may stand still while their host runs others.
 fn has_virtual_cpus() -> bool {
     let is_virtual = |line: &str| {
         line.starts_with("flags") && line.split_ascii_whitespace().any(|flag| flag == "hypervisor")
@@ -163,7 +164,7 @@ fn has_virtual_cpus() -> bool {
     fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.lines().any(is_virtual))
 }
 
-/// Something that an engine is told of the machine before the verifier sees it.
+/// A constant about the machine, set in an engine before the verifier sees it.
 struct Constant {
     /// The map of the engine's variable.
     map: &'static str,
@@ -175,7 +176,7 @@ const CONSTANTS: [Constant; 2] = [
     Constant { map: ".rodata.virtual", value: has_virtual_cpus },
 ];
 
-/// The programs that take the place of timers: what is attached, and where it jumps to.
+/// The programs that replace timers: the attached one, and the one to which it jumps.
 const PULSES: [&str; 2] = ["hls_pulse", "engine_pulse"];
 
 /// The map of the operations that are attached.
@@ -184,7 +185,7 @@ const OPERATIONS: &str = "hls_ops";
 /// The last members of `struct sched_ext_ops` in `bpf/sched_ext.h`: pointers to programs.
 const CGROUP_OPERATIONS: [&str; 4] = ["cgroup_init", "cgroup_exit", "cgroup_move", "cgroup_set_weight"];
 
-/// Whether the kernel tells schedulers of cgroups.
+/// Whether the kernel informs schedulers about cgroups.
 fn has_cgroup_operations() -> bool {
     let has = |operations: Struct| {
         let has = |name: &&str| {
@@ -195,7 +196,7 @@ fn has_cgroup_operations() -> bool {
     Btf::from_vmlinux().is_ok_and(|btf| btf.type_by_name("sched_ext_ops").is_some_and(has))
 }
 
-/// Takes the operations for cgroups out of our operations: libbpf loads neither the members nor their programs then.
+/// Removes the operations for cgroups from our operations: libbpf then loads neither the members nor their programs.
 fn leave_out_cgroups(operations: &mut [u8]) {
     let behind = operations.len().saturating_sub(CGROUP_OPERATIONS.len() * size_of::<u64>());
     operations[behind..].fill(0);
@@ -219,12 +220,12 @@ pub(crate) fn load(
             }
         }
         for mut program in open.progs_mut() {
-            // Of pulses, the kernel need not be given anything where there are timers.
+            // Where there are timers, the kernel does not need the programs of pulses.
             if may_set_timers() && PULSES.iter().any(|pulse| program.name() == *pulse) {
                 program.set_autoload(false);
             }
             let program = program.as_libbpf_object().as_ptr();
-            // SAFETY: libbpf writes into `log` while it loads the program, and does so no longer when `log` is dropped.
+            // SAFETY: libbpf writes into `log` only while it loads the program, before `log` is dropped.
             unsafe { libbpf_sys::bpf_program__set_log_buf(program, log.as_mut_ptr().cast(), LOG as _) };
         }
         open.load()
@@ -237,14 +238,14 @@ pub(crate) fn load(
     })
 }
 
-/// The programs and maps of an object that `file` has not: no policy may define any. libbpf would make them with the
-/// rights of this process, and take a map that another program has pinned in the place of one that asks for that.
+/// The programs and maps of an object that are not in `file`: no policy may define any. libbpf would create them with
+/// the rights of this process, and would use a map that another program has pinned if a map asks for it.
 pub(crate) fn additions(open: &OpenObject, file: &[u8]) -> libbpf_rs::Result<Vec<String>> {
     let known = names(&ObjectBuilder::default().open_memory(file)?);
     Ok(names(open).into_iter().filter(|name| !known.contains(name)).collect())
 }
 
-/// The programs and the maps of an object, but for those maps that libbpf makes of the variables of C.
+/// The programs and the maps of an object, without the maps that libbpf makes from C variables.
 fn names(open: &OpenObject) -> Vec<String> {
     let is_own = |map: &libbpf_rs::OpenMap<'_>| {
         // SAFETY: the map is part of the object, which lives as long as this call.
@@ -262,7 +263,7 @@ fn names(open: &OpenObject) -> Vec<String> {
     programs.chain(maps).collect()
 }
 
-/// Does something, and collects the messages of libbpf meanwhile. One caller does so at a time.
+/// Runs `what`, and collects the messages of libbpf meanwhile; one caller at a time.
 fn with_messages<T>(what: impl FnOnce() -> T) -> (T, String) {
     static ONE: Mutex<()> = Mutex::new(());
     static MESSAGES: Mutex<String> = Mutex::new(String::new());
@@ -286,7 +287,7 @@ pub(crate) fn program(object: &Object, name: &str) -> Result<OwnedFd, Error> {
     descriptor.map_err(|error| Error::Failed(format!("the BPF program `{name}` cannot be had: {error}")))
 }
 
-/// Tries to make an arena, the least that is needed, so that a refusal has a reason that people understand.
+/// Tries to make a minimal arena, so that a refusal has a reason that people understand.
 fn may_have_an_arena() -> Result<(), Error> {
     let options = libbpf_sys::bpf_map_create_opts {
         sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
@@ -309,7 +310,7 @@ mod tests {
     use super::*;
     use hls_policy_build::{Builder, PolicyFile, Target, Template};
 
-    /// What the engine has beside the first one's when it is built with the template's policy and this.
+    /// The additions of an engine that is built with the template's policy and this text.
     fn added_by(text: &str) -> Vec<String> {
         let [(path, policy), _] = Template::new("turns").unwrap().files;
         let include = "#include \"../core/policy.h\"\n";

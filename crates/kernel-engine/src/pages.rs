@@ -1,9 +1,9 @@
-//! The pages of schedulers in processes of their own (`include/hls_pages.h`) in the kernel. Each page is a map of its
-//! own, which a process that is given its descriptor maps into its memory; programs find it by the number of the
-//! scheduler's pages, in a map of maps (`core/port/pages.h`).
+//! The pages, in the kernel, of user-level schedulers (`include/hls_pages.h`). Each page is a map of its own. A
+//! process that gets its descriptor maps it into memory; BPF programs find it by the number of the scheduler's pages,
+//! in a map of maps (`core/port/pages.h`).
 //!
-//! No process can write what the engine writes: that map is frozen before anybody has it, after which the kernel
-//! refuses every write but those of programs.
+//! No process can write what the engine writes: that map is frozen before any process gets it. From then on the
+//! kernel refuses all writes except by BPF programs.
 
 use crate::Error;
 use crate::object::Loaded;
@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// The pages of one scheduler, to be handed to the process that runs it.
 pub struct Pages {
-    /// What the engine writes: [`KernelPage`]. It can be mapped for reading alone.
+    /// What the engine writes: [`KernelPage`]. It can be mapped only for reading.
     pub kernel: OwnedFd,
     /// What the process writes: [`UserPage`].
     pub user: OwnedFd,
@@ -42,7 +42,7 @@ impl Pages {
 }
 
 /// # Safety
-/// The descriptor is that of a page's map, whose value has the size of `T`, and any bytes are a valid `T`.
+/// The descriptor belongs to a page's map, the map's value has the size of `T`, and any bytes are a valid `T`.
 unsafe fn read<T>(page: &OwnedFd) -> Result<T, Error> {
     let mut value = MaybeUninit::<T>::uninit();
     // SAFETY: the kernel writes as many bytes as the map's value has: all of `value`.
@@ -62,13 +62,13 @@ pub(crate) struct PageMaps {
 }
 
 impl PageMaps {
-    /// Those of a loaded object. No scheduler has pages there yet.
+    /// The page maps of a loaded object. No scheduler has pages there yet.
     pub fn of(loaded: &Loaded) -> Result<PageMaps, Error> {
         Ok(PageMaps { kernel: loaded.map("kernel_pages")?, user: loaded.map("user_pages")? })
     }
 
-    /// Makes the pages of this number, from 1 on, in place of those that there were: whoever has the old ones mapped
-    /// keeps them, and they mean nothing any more. Where this fails there are none.
+    /// Makes the pages of this number, from 1 on, and replaces older ones: a process keeps old pages that it has
+    /// mapped, but they have no effect any more. If this fails, there are no pages.
     pub fn make(&self, number: NonZero<u8>) -> Result<Pages, Error> {
         let made = self.try_to_make(number);
         if made.is_err() {
@@ -94,7 +94,7 @@ impl PageMaps {
         Ok(Pages { kernel: owned(kernel.as_fd())?, user: owned(user.as_fd())? })
     }
 
-    /// There are no pages of this number any more.
+    /// Removes the pages of this number.
     pub fn remove(&self, number: NonZero<u8>) -> Result<(), Error> {
         [&self.kernel, &self.user].into_iter().try_for_each(|pages| match pages.delete(&key(number)) {
             Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => {

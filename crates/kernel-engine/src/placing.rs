@@ -1,5 +1,5 @@
-//! Which place in the hierarchy a thread of the machine has: that of a thread of the file by its rule, else one in the
-//! default scheduler. Relies on the arena for who there is.
+//! Gives each thread of the machine its place in the hierarchy: by the rule of a thread of the file, or else in the
+//! default scheduler. Relies on the arena for the existing threads.
 
 use super::Notice;
 use super::engine::Engine;
@@ -16,10 +16,10 @@ use hls_plan::{ChangeableEngine, PlannedThreads, vp_params};
 use std::mem;
 use std::time::Duration;
 
-/// So many threads are described anew at each look.
+/// How many threads are described again at each look.
 const DESCRIBED_AGAIN: usize = 2;
 
-/// Stands for the user of threads that nobody named; no user has this number.
+/// The user number in the queue for descriptions after a move of an unnamed process; no user has it.
 const NOBODY: u32 = u32::MAX;
 
 /// The most threads that one poll looks at.
@@ -28,7 +28,7 @@ const MOST_AT_ONCE: usize = 32;
 const LONGEST_AT_ONCE: Duration = Duration::from_millis(1);
 
 impl Engine {
-    /// Looks at what has happened to threads, as far as there is time for it at once; whether there is more to look at.
+    /// Looks at the changes of threads, as far as time allows now. Returns whether there is more to look at.
     pub(crate) fn look_at_threads(&mut self) -> bool {
         let (changed, mut is_behind) = self.built.core.take_changes(MOST_AT_ONCE);
         let mut changed: Vec<(Changed, ThreadEntry)> =
@@ -38,7 +38,7 @@ impl Engine {
                 self.forget(tid);
             }
         }
-        // Threads that have come get their places in the order in which they were made, or nearly so.
+        // New threads get their places roughly in the order in which they were created.
         changed.sort_by_key(|(_, entry)| entry.pid);
         changed
             .iter()
@@ -51,8 +51,8 @@ impl Engine {
         is_behind
     }
 
-    /// Looks out of their turn at threads that have come since the last look, as far as they are such; returns their
-    /// TIDs. What else has happened to them stays to be looked at in its turn.
+    /// Looks early at threads that have come since the last look and for which `is_such` is true; returns their TIDs.
+    /// Other changes of these threads are looked at later, in their turn.
     pub(crate) fn look_at_new_threads(&mut self, is_such: impl Fn(&ThreadEntry) -> bool) -> Vec<u32> {
         let mut found = Vec::new();
         for vp in self.built.core.changed() {
@@ -69,8 +69,8 @@ impl Engine {
         found
     }
 
-    /// Puts threads that wait for it where the rules want them, as far as there is time for it at once; whether more
-    /// could be described at once.
+    /// Puts threads that wait for a description where the rules want them, as far as time allows now. Returns whether
+    /// more could be described at once.
     fn describe_those_that_wait(&mut self) -> bool {
         let begun = cpu_time();
         while cpu_time().saturating_sub(begun) < LONGEST_AT_ONCE {
@@ -90,15 +90,15 @@ impl Engine {
         !self.threads.to_describe.is_empty()
     }
 
-    /// Does what the budget for descriptions pays.
+    /// Does work that is charged to the budget for descriptions.
     fn spend_on(&mut self, work: impl FnOnce(&mut Engine)) {
         let begun = cpu_time();
         work(self);
         self.threads.budget.spend(cpu_time().saturating_sub(begun));
     }
 
-    /// Describes some threads anew, each in its turn. The kernel does not run our program for a rename while another
-    /// thread, which was preempted in that program, has the same CPU: so a change of a name may not have been noted.
+    /// Describes some threads again, in turn. The kernel skips our program for a rename on a CPU where another thread
+    /// was preempted inside that program: so a change of a name may have been missed.
     fn look_again(&mut self) {
         if self.threads.has_rules && self.threads.budget.is_left() {
             self.spend_on(|it| {
@@ -109,8 +109,8 @@ impl Engine {
         }
     }
 
-    /// Weighs threads anew, where cgroups have other weights, as far as there is time for it at once; whether there
-    /// are more.
+    /// Weighs threads anew whose cgroups' weights have changed, as far as time allows now. Returns whether there are
+    /// more.
     fn weigh_threads(&mut self) -> bool {
         let core = &self.built.core;
         let (changed, seen) = (core.weights_changed(), |vp| core.weights_seen(vp));
@@ -120,11 +120,11 @@ impl Engine {
     }
 
     fn weigh(&mut self, vp: CoreVp, generation: u32) {
-        // If the kernel does not do this, the run is ending: the poll that follows says why.
+        // If the kernel does not do this, the run is ending: the next poll says why.
         let _ = self.built.core.weigh(vp, generation);
     }
 
-    /// Looks at what has happened to a thread that lives.
+    /// Looks at the changes of a living thread.
     fn look_at(&mut self, Changed { vp, changes }: Changed, entry: &ThreadEntry) {
         let ThreadEntry { pid: tid, tgid, generation, .. } = *entry;
         let is_new = self
@@ -155,7 +155,7 @@ impl Engine {
         self.assign(tid);
     }
 
-    /// Looks at what the kernel only counts.
+    /// Looks at events that the kernel only counts.
     fn look_at_counts(&mut self) {
         let (refused, tgid) = self.built.core.refused();
         if mem::replace(&mut self.threads.refused, refused) != refused {
@@ -179,16 +179,16 @@ impl Engine {
         self.succeed(successor);
     }
 
-    /// A scheduler has this VP. The thread that had it has ended, but that may not have been looked at yet; looked at
-    /// later, it would take the scheduler's number away.
+    /// A scheduler has this VP now. The thread that had it has ended, but its end may not have been looked at yet; if
+    /// it were looked at later, the scheduler would lose its number.
     pub(crate) fn forget_thread_of(&mut self, core_vp: CoreVp) {
         if let Some(&tid) = self.threads.tids.get(&core_vp) {
             self.forget(tid);
         }
     }
 
-    /// Reads what `/proc` says of a thread, where a rule might match it. Of a thread that is being forked it says
-    /// nothing yet: then later.
+    /// Reads what `/proc` says of a thread, if a rule might match it. A thread that is being forked is not there yet:
+    /// then later.
     fn describe(&mut self, tid: u32) {
         if self.threads.has_rules
             && let Some(known) = self.threads.known.get(&tid)
@@ -201,14 +201,14 @@ impl Engine {
         }
     }
 
-    /// Something of this thread's user is to be described, where a rule might match it.
+    /// Queues a description for this thread's user, if a rule might match.
     fn describe_later(&mut self, tid: u32, item: Waiting) {
         if self.threads.has_rules && !self.threads.to_describe.has(item) {
             self.spend_on(|it| it.threads.to_describe.add(proc::user(tid), item));
         }
     }
 
-    /// Puts a thread where the rules of the file want it by what `/proc` says now.
+    /// Puts a thread where the rules of the file want it, after reading `/proc` again.
     pub(crate) fn assign_anew(&mut self, tid: u32) {
         self.describe(tid);
         self.assign(tid);
@@ -261,8 +261,8 @@ impl Engine {
         }
     }
 
-    /// Makes a thread of the machine the thread of the plan with this VP, or, where that VP is closed, a thread of the
-    /// default scheduler.
+    /// Makes a thread of the machine the thread of the plan with this VP, or, if that place is closed, a thread of
+    /// the default scheduler.
     ///
     /// # Errors
     /// The thread is not known (any more), or the core refuses.
@@ -286,7 +286,7 @@ impl Engine {
         let _ = self.move_below(tid, self.default);
     }
 
-    /// Puts a thread where a request wants it; from now on no rule moves it.
+    /// Puts a thread where a request wants it; no rule moves it any more.
     pub(crate) fn place_by_request(
         &mut self,
         tid: u32,
@@ -299,8 +299,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Hangs a thread below a scheduler. It leaves the number that it had at the moment of the move itself: what it has
-    /// until this process goes on, which may be long after, counts neither for nor against what it was promised before.
+    /// Attaches a thread below a scheduler. It loses its number at the moment of the move itself: this process may go
+    /// on much later, and what the thread gets until then does not count for its old promise.
     fn move_below(&mut self, tid: u32, (to, params): (CoreScheduler, Params)) -> Result<CoreVp, CoreError> {
         let core_vp =
             self.call_about(tid, Op::Move, Call { b: to.0, params: params.0, ..Call::default() })?;
@@ -308,7 +308,7 @@ impl Engine {
         Ok(core_vp)
     }
 
-    /// Makes the call about a thread's VP, if that is still the thread's; which VP that is.
+    /// Makes the call about a thread's VP, if the VP still belongs to the thread. Returns the VP.
     pub(crate) fn call_about(&mut self, tid: u32, op: Op, call: Call) -> Result<CoreVp, CoreError> {
         let (core_vp, generation) = self.threads.vp(tid).ok_or(CoreError::NotFound)?;
         self.make(op, Call { a: core_vp.0, generation, ..call }).map(|()| core_vp)

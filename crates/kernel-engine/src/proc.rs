@@ -1,5 +1,5 @@
-//! What `/proc` says of a thread: everything that a rule of a hierarchy file can match. Names of threads and of cgroups
-//! are any bytes, which users choose.
+//! Reads from `/proc` everything about a thread that a rule of a hierarchy file can match. Users choose the names of
+//! threads and cgroups, which may be any bytes.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,14 +12,14 @@ pub struct Described {
     pub parent: u32,
     /// Its name, without the zero behind it.
     pub comm: Vec<u8>,
-    /// The path of its cgroup within cgroup v2; `/` where there is none. What is no text in it is replaced by U+FFFD,
-    /// so that the cgroups above, which a rule names, stay what they are. `None`: it has 4096 bytes or more, and the
-    /// kernel tells no such path; others tell its beginning.
+    /// The path of its cgroup within cgroup v2; `/` where there is none. Bytes that are not UTF-8 are replaced by
+    /// U+FFFD, so that the names of the cgroups above, which a rule names, are kept. `None`: it has 4096 bytes or
+    /// more, and the kernel reports no such path; other kernels report its beginning.
     pub cgroup: Option<String>,
 }
 
-/// The thread `tid` of process `tgid`; `None` when it has ended, or cannot be read for now. Where nobody wants to know
-/// its cgroup, that is `/`.
+/// The thread `tid` of process `tgid`; `None` when it has ended, or cannot be read for now. Without `with_cgroup` its
+/// cgroup is `/`.
 pub fn describe(tgid: u32, tid: u32, with_cgroup: bool) -> Option<Described> {
     let folder = format!("/proc/{tgid}/task/{tid}");
     let stat = fs::read(format!("{folder}/stat")).ok()?;
@@ -35,12 +35,12 @@ pub fn describe(tgid: u32, tid: u32, with_cgroup: bool) -> Option<Described> {
     Some(Described { parent, comm, cgroup })
 }
 
-/// The user of a thread; root's, where that cannot be read.
+/// The user of a thread; root if it cannot be read.
 pub fn user(tid: u32) -> u32 {
     fs::metadata(format!("/proc/{tid}")).map_or(0, |about| about.uid())
 }
 
-/// The path behind `0::`, which is cgroup v2; the lines of other hierarchies stand before it.
+/// The path after `0::`, which is cgroup v2; the lines of other hierarchies come before it.
 fn from_cgroups(cgroups: &[u8]) -> String {
     let path = cgroups.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(b"0::"));
     String::from_utf8_lossy(path.unwrap_or(b"/")).into_owned()

@@ -1,7 +1,7 @@
-//! Pulses: a timer of the kernel's own that goes off on each CPU every so often, and so has the engine look whether
-//! something is due there. They take the place of timers where no BPF program may set any: under PREEMPT_RT.
+//! Pulses (poll ticks): a timer of the kernel that goes off periodically on each CPU and has the engine check whether
+//! something is due there. They replace timers where BPF programs may not set any: under PREEMPT_RT.
 //!
-//! Relies on perf's clock of each CPU, whose timers are real interrupts there, too, and go off on idle CPUs.
+//! Relies on perf's clock of each CPU: its timers are real interrupts under PREEMPT_RT, too, and go off on idle CPUs.
 
 use crate::{Error, doctor};
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
 
-/// The time between two pulses: by so much a thread may overrun its budget.
+/// The time between two pulses, by which a thread may overrun its budget.
 pub const PERIOD_NS: u64 = 250_000;
 
-/// What the kernel answers about a CPU that is offline: ENODEV.
+/// The kernel's error for a CPU that is offline: ENODEV.
 const IS_OFFLINE: i32 = 19;
 
 /// The pulses of the CPUs. They end when this is dropped.
@@ -41,7 +41,7 @@ impl Pulses {
     }
 }
 
-/// `struct perf_event_attr`, as the first kernels had it: later members are 0.
+/// `struct perf_event_attr` as in the first kernels: later members are 0.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -82,7 +82,7 @@ fn open(cpu: u32) -> io::Result<OwnedFd> {
         syscall(PERF_EVENT_OPEN, &raw const attributes, ALL_THREADS, i64::from(cpu), NO_GROUP, CLOSE_ON_EXEC)
     };
     match i32::try_from(event) {
-        // SAFETY: the kernel has just opened this descriptor, and nobody else knows of it.
+        // SAFETY: the kernel has just opened this descriptor, and no other code knows it.
         Ok(event @ 0..) => Ok(unsafe { OwnedFd::from_raw_fd(event) }),
         _ => Err(io::Error::last_os_error()),
     }

@@ -1,5 +1,5 @@
-//! Takes what the core has recorded. Where the core has recorded more than it keeps, records were lost: says where they
-//! are missing, and adds what they may have told.
+//! Takes the core's records. If the core has recorded more than it keeps, records were lost: marks where they are
+//! missing, and adds what they may have told.
 
 use crate::engine::{Engine, Notice};
 use hls_core::{CoreVp, VpEntry, VpState};
@@ -8,19 +8,19 @@ use hls_plan::{Built, planned_record};
 use std::collections::{BTreeSet, HashSet};
 use std::mem;
 
-/// So often the engine tries to know the state of all VPs after records were lost, while more are.
+/// How many times the engine tries to find the state of all VPs after records were lost, while more are lost.
 const TRIES: u32 = 10;
 
 impl Engine {
-    /// Takes what the core has recorded, and names VPs by the numbers that they have now. To be called before any VP
-    /// gets another number.
+    /// Takes the core's records, and gives VPs their present numbers in them. To be called before any VP gets another
+    /// number.
     pub(crate) fn take_records(&mut self) {
         let first = self.undelivered.len();
         if !self.take_kept_records() {
             self.notices.push(Notice::Lost);
             self.make_up_for_lost_records(first);
         }
-        // A scheduler that has its own policy again may be given a fallback again.
+        // A scheduler that has its own policy again may get a fallback again.
         let view = self.built.core.view();
         self.told.with_fallback.retain(|scheduler| view.why_fallback(*scheduler).is_some());
     }
@@ -34,11 +34,12 @@ impl Engine {
         })
     }
 
-    /// Records before `undelivered[first]` were lost. Where more are lost meanwhile, there are several such gaps.
+    /// Records before `undelivered[first]` were lost. If more are lost meanwhile, there are several such gaps.
     fn make_up_for_lost_records(&mut self, mut first: usize) {
         for _ in 0..TRIES {
             let states = self.states();
-            // What changes meanwhile is under the lock, for which this waits, and recorded when it is done.
+            // Changes happen under the lock, for which this call waits; after it, those that overlapped with the
+            // reading are recorded.
             let _ = self.built.core.now();
             let next = self.undelivered.len();
             let are_all_here = self.take_kept_records();
@@ -51,9 +52,9 @@ impl Engine {
         self.tell_of_gap(first, Vec::new());
     }
 
-    /// Puts a record before `undelivered[first]` that says that records are missing there, and behind it what those may
-    /// have told and later ones do not. `states` were read after the gap: a VP of which nothing was recorded from the
-    /// gap until then has been in its state all along. Returns how many records that are.
+    /// Inserts a record before `undelivered[first]` that marks the gap, and after it what the lost records may have
+    /// told and later ones do not. `states` were read after the gap: a VP without records between the gap and that
+    /// reading has been in its state all along. Returns the number of inserted records.
     fn tell_of_gap(&mut self, first: usize, states: Vec<(ObservedVp, u16, What)>) -> usize {
         let tells_state = |record: &&Record| {
             matches!(record.what, What::Request | What::Grant | What::Revoke | What::Release | What::Leave)
@@ -92,7 +93,7 @@ impl Engine {
         named.filter_map(state).collect()
     }
 
-    /// The CPUs that have gone or come without a record's telling it.
+    /// The CPUs that went offline or came online without a record.
     fn untold_cpus(&mut self) -> Vec<(u16, What)> {
         let offline: BTreeSet<u16> = self.built.core.view().offline().collect();
         let told = mem::replace(&mut self.told.offline, offline.clone());
@@ -100,7 +101,7 @@ impl Engine {
         told.symmetric_difference(&offline).map(|cpu| (*cpu, what(cpu))).collect()
     }
 
-    /// The schedulers that have a fallback without a record's telling it.
+    /// The schedulers that got a fallback without a record.
     fn untold_fallbacks(&mut self) -> impl Iterator<Item = What> {
         let Engine { built: Built { core, observed, .. }, told, .. } = self;
         let view = core.view();

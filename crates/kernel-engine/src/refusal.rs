@@ -1,8 +1,8 @@
-//! Why the kernel does not take a BPF object, in words for people.
+//! Why the kernel refuses a BPF object, as text for people.
 
 use std::fmt;
 
-/// Why the kernel does not take an object.
+/// Why the kernel refuses an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The reason in short.
@@ -21,5 +21,5 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// How many lines of a log people are shown.
+/// How many lines of a log are shown.
 const SHOWN: usize = 20;

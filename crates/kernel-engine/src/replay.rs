@@ -1,7 +1,7 @@
-//! Tapes played by the core's BPF build, in the kernel that runs here: `bpf/replay.bpf.c`.
+//! Plays tapes on the core's BPF build, in the running kernel: `bpf/replay.bpf.c`.
 //!
-//! The arena has the domain at its beginning and behind it room for a part of a tape: larger tapes are played part by
-//! part. Relies on nothing but BPF and its arenas; attaches to nothing.
+//! The arena contains the domain, followed by room for a part of a tape: longer tapes are played part by part. Relies
+//! on nothing but BPF and its arenas; attaches to nothing.
 
 use crate::Error;
 use crate::object::Loaded;
@@ -26,13 +26,13 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Loads the core into the kernel, with an empty domain. [`Error::NotAllowed`] where nobody may do that here.
+    /// Loads the core into the kernel, with an empty domain. [`Error::NotAllowed`] if that is not allowed here.
     pub fn new() -> Result<Replay, Error> {
         Replay::of(OBJECT)
     }
 
     /// Like [`Replay::new`], but with another build of `bpf/replay.bpf.c`, such as one with further policies.
-    /// [`Error::Refused`] where the kernel's verifier does not take it.
+    /// [`Error::Refused`] if the kernel's verifier refuses it.
     pub fn of(object: &[u8]) -> Result<Replay, Error> {
         let loaded = Loaded::new(object)?;
         let page_maps = PageMaps::of(&loaded)?;

@@ -1,5 +1,5 @@
-//! Whether sched_ext has a scheduler, as `/sys/kernel/sched_ext/state` says. Relies on the kernel to say there that it
-//! is taking threads back before it takes the first one.
+//! Whether sched_ext has a scheduler, from `/sys/kernel/sched_ext/state`. Relies on the kernel to report there that
+//! it is taking threads back before it takes the first one.
 
 use crate::Error;
 use std::fs::File;
@@ -18,10 +18,10 @@ impl State {
         File::open(PATH).map(State).map_err(unreadable)
     }
 
-    /// Whether some scheduler schedules the machine, and no thread has been taken back from it.
+    /// Whether a BPF scheduler schedules the machine, and no thread has been taken back from it.
     pub fn is_enabled(&self) -> Result<bool, Error> {
         let mut bytes = [0; LONGEST];
-        // From the first byte on the kernel writes the state anew.
+        // A read from offset 0 has the kernel write the state anew.
         let length = self.0.read_at(&mut bytes, 0).map_err(unreadable)?;
         Ok(bytes[..length].trim_ascii() == b"enabled")
     }

@@ -1,7 +1,7 @@
-//! Which threads of the machine there are, as far as this process has looked, and the rules by which they get places.
+//! The threads of the machine that this process knows, and the rules by which they get places.
 //!
-//! A thread is known by its VP and that VP's generation, so that a later thread with the same TID, or the same VP, is
-//! never taken for it.
+//! A thread is identified by its VP and the VP's generation, so that a later thread with the same TID, or the same
+//! VP, is never mistaken for it.
 
 use crate::descriptions::{Budget, Descriptions};
 use crate::domain::ThreadEntry;
@@ -18,7 +18,7 @@ pub struct Known {
     pub core_vp: CoreVp,
     pub generation: u32,
     pub tgid: u32,
-    /// What `/proc` said of it, where a rule might match it.
+    /// What `/proc` said of it, if a rule might match it.
     pub described: Option<Described>,
 }
 
@@ -27,7 +27,7 @@ pub struct Threads {
     pub assignments: Assignments,
     /// Whether any thread of the file has a rule that matches threads of the machine.
     pub has_rules: bool,
-    /// Whether any of these rules is about cgroups. The kernel tells nobody a cgroup while somebody moves threads.
+    /// Whether any of these rules is about cgroups. While a process moves threads, reads of a cgroup have to wait.
     pub has_rules_about_cgroups: bool,
     /// By TID.
     pub known: BTreeMap<u32, Known>,
@@ -35,19 +35,18 @@ pub struct Threads {
     pub tids: HashMap<CoreVp, u32>,
     /// TIDs of threads that a request has moved: no rule moves them any more.
     pub moved: HashSet<u32>,
-    /// What is to be described, anew or since `/proc` did not have it yet, and the CPU time for that.
+    /// Queued descriptions: again, or because `/proc` did not have the thread yet; and the CPU time for them.
     pub to_describe: Descriptions,
     pub budget: Budget,
     /// The last thread that was described in its turn.
     pub described_last: u32,
-    /// How many forks had been refused, and how many processes had moved without a first thread, when that was last
-    /// looked at.
+    /// The number of refused forks, and of moves of processes without a first thread, at the last look.
     pub refused: u32,
     pub unnamed_moves: u32,
 }
 
 impl Threads {
-    /// None yet, and the rules of the plan.
+    /// No threads yet, and the rules of the plan.
     pub fn new(plan: &Plan) -> Threads {
         let rules = || plan.hierarchy.threads.iter().filter_map(|thread| thread.who.as_ref());
         Threads {
@@ -65,7 +64,7 @@ impl Threads {
         }
     }
 
-    /// The engine has started this process for the command of that thread of the file.
+    /// The engine has started this process for the command of this thread of the file.
     pub fn started(&mut self, node: usize, tgid: u32) {
         self.assignments.start(node, tgid);
     }
@@ -75,8 +74,8 @@ impl Threads {
         self.known.get(&tid).map(|known| (known.core_vp, known.generation))
     }
 
-    /// Notes what `/proc` says now of a known thread. Where it does not say the cgroup, the thread stays in the one it
-    /// was in; one that has just come is in that of its process, or of the process that made it.
+    /// Notes what `/proc` says now of a known thread. If it does not tell the cgroup, the thread keeps its last one;
+    /// a new thread gets the cgroup of its process, or else of the parent process.
     pub fn note_description(&mut self, tid: u32, now: Option<Described>) {
         let now = now
             .map(|now| Described { cgroup: now.cgroup.or_else(|| self.last_cgroup(tid, now.parent)), ..now });
@@ -85,13 +84,13 @@ impl Threads {
         }
     }
 
-    /// The cgroup that a thread, its process, or else the parent of that was seen in last.
+    /// The last known cgroup of a thread, or else of its process, or else of the parent process.
     fn last_cgroup(&self, tid: u32, parent: u32) -> Option<String> {
         let tgid = self.known.get(&tid)?.tgid;
         [tid, tgid, parent].iter().find_map(|tid| self.known.get(tid)?.described.as_ref()?.cgroup.clone())
     }
 
-    /// The threads whose turn it is to be described again, so many at most: in rising order, then from the first on.
+    /// The next threads to describe again, at most `most`: in rising order of TIDs, then from the first on.
     pub fn next_to_describe(&mut self, most: usize) -> Vec<u32> {
         let behind = self.known.range(self.described_last + 1..).map(|(&tid, _)| tid);
         let next: Vec<u32> = behind.take(most).collect();
@@ -108,7 +107,7 @@ impl Threads {
         self.known.iter().filter(move |(_, known)| known.tgid == tgid).map(|(&tid, _)| tid)
     }
 
-    /// The known thread with this VP, unless the VP has this thread still.
+    /// The known thread with this VP, if the VP has another thread now.
     pub fn replaced_by(&self, core_vp: CoreVp, now: &ThreadEntry) -> Option<u32> {
         let tid = *self.tids.get(&core_vp)?;
         let generation = self.known.get(&tid)?.generation;
@@ -135,7 +134,7 @@ mod tests {
         threads.known[&tid].described.as_ref()?.cgroup.as_deref()
     }
 
-    /// A user may make cgroups whose paths are longer than the kernel tells, and move threads there or make them there.
+    /// A user may make cgroups whose paths are longer than the kernel reports, and move or create threads there.
     #[test]
     fn who_goes_where_the_path_cannot_be_read_stays() {
         let mut threads = threads(&[(7, 7), (8, 7), (9, 9), (10, 10)]);

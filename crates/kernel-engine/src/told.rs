@@ -1,9 +1,10 @@
-//! What records of the core have told that no later record tells again: it is looked for when some were lost.
+//! The state known from the core's records that no later record repeats. When records were lost, it is compared with
+//! the core.
 
 use hls_core::{CoreScheduler, RawRecord, RecordKind};
 use std::collections::{BTreeSet, HashSet};
 
-/// What records have told so far.
+/// The state known from records so far.
 #[derive(Default)]
 pub struct Told {
     /// The schedulers that have a fallback.
@@ -13,7 +14,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// A record tells this.
+    /// Takes a record into account.
     pub fn note(&mut self, raw: &RawRecord) {
         match raw.kind {
             RecordKind::Fallback { scheduler, .. } => drop(self.with_fallback.insert(scheduler)),

@@ -1,6 +1,6 @@
-//! Who is to be weighed anew: the threads of cgroups whose weight has changed. Which threads these are only the kernel
-//! knows, so each thread is weighed whose share does not take all changes into account, in turn, some at each look.
-//! Relies on the arena for how many changes the share of each takes into account (`bpf/weights.h`).
+//! Which threads to weigh anew: the threads of cgroups whose weight has changed. Only the kernel knows which threads
+//! these are, so every thread whose share does not take all changes into account is weighed, in turn, some at each
+//! look. Relies on the arena for the number of changes that each share takes into account (`bpf/weights.h`).
 
 use crate::threads::Known;
 use hls_core::CoreVp;
@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 /// How far the threads have been weighed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weighing {
-    /// How many changes of weights there were when that was last looked at; counts round.
+    /// The number of changes of weights at the last look; wraps around.
     changed: u32,
-    /// Whether the share of some thread may not take all changes into account.
+    /// Whether some thread's share may not take all changes into account.
     is_needed: bool,
     /// The TID of the thread that was weighed last.
     last: u32,
 }
 
 impl Weighing {
-    /// There is a thread whose share takes so many changes into account.
+    /// A thread has a share that takes `weights_seen` changes into account.
     pub fn look_at(&mut self, weights_seen: u32) {
         self.is_needed |= weights_seen != self.changed;
     }
@@ -28,9 +28,9 @@ impl Weighing {
         self.is_needed
     }
 
-    /// The VPs, with their generations, that are to be weighed now, so many at most. `changed`: how many changes there
-    /// were; `seen`: how many of them the share of a VP takes into account. In rising order of TIDs from the last one
-    /// on, so that whoever changes weights all the time keeps no thread from its turn.
+    /// The VPs, with their generations, to weigh now, at most `most`. `changed`: the number of changes; `seen`: how
+    /// many of them a VP's share takes into account. In rising order of TIDs from the last one on, so that every
+    /// thread has its turn even if weights change all the time.
     pub fn next(
         &mut self,
         changed: u32,

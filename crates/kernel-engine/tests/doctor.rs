@@ -1,6 +1,6 @@
-//! What the doctor says of machines that are made up: every `tests/doctor/*.tree`, against the text beside it.
+//! The doctor's findings about invented machines: every `tests/doctor/*.tree`, compared with the text beside it.
 //!
-//! A tree says in what the machine differs from `base.tree`: `+ PATH` and the lines of that file, or `- PATH` for a
+//! A tree has the differences of the machine from `base.tree`: `+ PATH` and the lines of that file, or `- PATH` for a
 //! file that is absent. The lines of a `vmlinux` are the names in its BTF; a `.gz` is compressed.
 
 use flate2::Compression;
@@ -20,7 +20,7 @@ fn trees() -> Vec<PathBuf> {
     trees
 }
 
-/// The files of a machine by path: those of `base`, with the changes that the tree names.
+/// The files of a machine by path: the files of `base`, with the changes that the tree names.
 fn files(base: &str, tree: &str) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for text in [base, tree] {
@@ -90,7 +90,7 @@ fn every_machine_gets_the_answer_beside_it() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// For each thing that the doctor looks at, some machine is good, and some machine is not.
+/// For each property that the doctor looks at, some machine is good, and some machine is not.
 #[test]
 fn every_finding_is_seen_good_and_bad() {
     let mut seen: BTreeMap<&str, Vec<Verdict>> = BTreeMap::new();

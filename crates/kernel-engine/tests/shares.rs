@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The nearest share to `base` times the weight of nice 0, which is 1024 of 1024, and those of cgroups, of 100 each.
+/// The nearest share to `base` times the weight of nice 0 (1024 of 1024) and the weights of cgroups (each of 100).
 fn exact(base: u128, weights: &[u128]) -> u128 {
     let whole = 100_u128.pow(weights.len() as u32);
     let product = weights.iter().fold(base, |product, weight| product * weight);
     ((2 * product + whole) / (2 * whole)).clamp(1, 131_072)
 }
 
-/// What `bpf/shares.h` makes of each line: see `shares/main.c`.
+/// The result of `bpf/shares.h` for each line: see `shares/main.c`.
 fn shares(lines: &str) -> Vec<u128> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::tempdir().unwrap();

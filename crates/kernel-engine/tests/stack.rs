@@ -1,16 +1,16 @@
-//! How near the chains of functions in the BPF objects come to what the kernel's verifier allows: 512 bytes of stack,
-//! and 8 functions; 256 functions a program. `stack.txt` has the longest chains of programs; who changes a frame sees
-//! there what that costs.
+//! How near the chains of functions in the BPF objects come to the limits of the kernel's verifier: 512 bytes of
+//! stack, and 8 functions; 256 functions a program. `stack.txt` has the longest chains of programs, and shows the
+//! cost of a change of a frame.
 //!
-//! As `check_max_stack_depth` of the verifier does it, for the engine with the standard policies and that with all. The
-//! frame of a function reaches down to the lowest place to which it
-//! writes, or of which it makes the address, below register 10, and is rounded up to 16 bytes, as for programs that
-//! are compiled to machine code. Functions that the kernel calls back (timers) begin a chain of their own.
+//! As `check_max_stack_depth` of the verifier does it, for the engine with the standard policies and the engine with
+//! all. The frame of a function reaches down to the lowest place below register 10 that it writes, or whose address
+//! it computes, and is rounded up to 16 bytes, as for programs that are compiled to machine code. Functions that the
+//! kernel calls back (timers) begin a chain of their own.
 //!
-//! On kernels that have it, programs of tracing, and those of sched_ext that ask for it, have a private stack: frames
-//! of 64 bytes and more lie there, and only smaller ones count in the chain. Kernels that have sched_ext as the engine
-//! needs it count functions anew from each global one on; the object that plays tapes is for older ones, too, which
-//! count all.
+//! On kernels with private stacks, tracing programs, and sched_ext programs that ask for one, have a private stack:
+//! frames of 64 bytes and more lie there, and only smaller ones count in the chain. Kernels with the sched_ext that
+//! the engine needs count functions anew from each global function on; the object that plays tapes is also for older
+//! kernels, which count all functions.
 
 use hls_golden::assert_golden;
 use object::read::elf::ElfFile64;
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The objects, and whether all functions of a chain count, or those behind the last global one.
+/// The objects, and whether all functions of a chain count, or only those from the last global one on.
 const OBJECTS: [(&str, bool, &[u8]); 3] = [
     ("standard", false, include_bytes!(concat!(env!("OUT_DIR"), "/standard.bpf.o"))),
     ("all", false, include_bytes!(concat!(env!("OUT_DIR"), "/all.bpf.o"))),
@@ -31,11 +31,11 @@ const MOST_FUNCTIONS: usize = 8;
 const MOST_IN_A_PROGRAM: usize = 256;
 const ROUNDED_TO: u64 = 16;
 
-/// A frame of as many bytes or more lies on a private stack, if the program has one.
+/// A frame of this size or more lies on the private stack, if the program has one.
 const PRIVATE_FROM: u64 = 64;
 
-/// The sections of programs that have a private stack: those of tracing, and the operation of sched_ext that asks for
-/// one since operations of schedulers may be nested.
+/// The sections of programs that have a private stack: tracing programs, and the sched_ext operation that asks for
+/// one because operations of schedulers may be nested.
 const PRIVATE: [&str; 2] = ["tp_btf/", "struct_ops/engine_dispatch"];
 
 /// A place in the code: a section, and the offset in it.
@@ -49,7 +49,7 @@ struct Function {
     is_global: bool,
     bytes: u64,
     calls: BTreeSet<Place>,
-    /// The functions that it has the kernel call.
+    /// The functions that it gives to the kernel as callbacks.
     callbacks: BTreeSet<Place>,
 }
 
@@ -70,7 +70,7 @@ const MOVE: u8 = 0xbf;
 const ADD: u8 = 0x07;
 const FRAME: u8 = 10;
 
-/// How far below register 10 the code of a function reaches. After `rN = r10; rN += -M` it may reach to M.
+/// How far below register 10 the code of a function reaches. After `rN = r10; rN += -M` it may reach M.
 fn reach(code: &[u8]) -> u64 {
     let mut lowest: i64 = 0;
     let mut copies = [false; 16];
@@ -113,7 +113,7 @@ fn frames(elf: &Elf) -> Functions {
     functions
 }
 
-/// What the relocation of an instruction in a section refers to, if that is a function.
+/// The function to which the relocation of an instruction in a section refers, if it is a function.
 fn referred_to(
     elf: &Elf,
     functions: &Functions,
@@ -123,7 +123,8 @@ fn referred_to(
     let RelocationTarget::Symbol(index) = target else { return None };
     let symbol = elf.symbol_by_index(index).expect("it is there");
     let number = i64::from(i32::from_le_bytes(instruction[4..8].try_into().expect("4 bytes")));
-    // In a section's own symbol the instruction says where: a call by instructions behind it, a load by bytes.
+    // For a section's own symbol the instruction has the offset: a call counts it in instructions after itself, a
+    // load in bytes.
     let behind = match (symbol.kind(), instruction[0]) {
         (SymbolKind::Section, CALL) => (number + 1) * LENGTH as i64,
         (SymbolKind::Section, _) => number,
@@ -186,7 +187,7 @@ impl Longest<'_> {
     }
 }
 
-/// The longest chain of each program, and of each function that the kernel calls back; the longest one first.
+/// The longest chain of each program, and of each callback; the longest first.
 fn chains(functions: &Functions) -> Vec<Chain> {
     let called_back: BTreeSet<Place> =
         functions.values().flat_map(|function| &function.callbacks).copied().collect();
@@ -203,7 +204,7 @@ fn chains(functions: &Functions) -> Vec<Chain> {
     chains
 }
 
-/// How many functions the longest chain has that begins with this one, with all of them or up to the next global one.
+/// The number of functions of the longest chain from this function on: all of them, or up to the next global one.
 fn depth(functions: &Functions, all_count: bool, place: Place, known: &mut BTreeMap<Place, usize>) -> usize {
     if let Some(&known) = known.get(&place) {
         return known;
@@ -214,7 +215,7 @@ fn depth(functions: &Functions, all_count: bool, place: Place, known: &mut BTree
     depth
 }
 
-/// How many functions a program has, or what the kernel calls back: this one, and all that it needs.
+/// How many functions a program or a callback has: this function, and all that it needs.
 fn needed(functions: &Functions, place: Place) -> usize {
     let (mut needed, mut to_do) = (BTreeSet::new(), vec![place]);
     while let Some(place) = to_do.pop() {

@@ -6,7 +6,7 @@ use crate::promises::Place;
 use crate::result::Percentiles;
 use hls_units::Nanos;
 
-/// What a VP does, as far as its account goes.
+/// What a VP does, as far as its account needs to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     #[default]
@@ -64,7 +64,7 @@ impl Account {
         self.state = State::Woken(at);
     }
 
-    /// The VP is granted this CPU, whose clock shows `clock`.
+    /// The VP is granted this CPU, at `clock` on the CPU's clock.
     pub fn grant(&mut self, at: Nanos, cpu: u16, clock: Nanos) {
         if let State::Woken(since) = self.state {
             self.wake_latency.add(at.saturating_sub(since));
@@ -84,7 +84,7 @@ impl Account {
         }
     }
 
-    /// The VP is not done with a job that was released so long ago, and will not be.
+    /// The VP is not done with a job that was released `age` ago, and will not be.
     pub fn leave_job_open(&mut self, age: Nanos) {
         let open = self.open.get_or_insert_default();
         open.job = open.job.max(age);
@@ -116,13 +116,13 @@ impl Account {
         }
     }
 
-    /// Hands over all that [`Account::include`] adds; this account counts it no more.
+    /// Hands over all that [`Account::include`] adds; this account no longer counts it.
     pub fn take_counts(&mut self) -> Account {
         let Account { state, last_cpu, watched, ran, grants, .. } = *self;
         std::mem::replace(self, Account { state, last_cpu, watched, ran, grants, ..Account::default() })
     }
 
-    /// The VP loses or gives up its CPU, whose clock shows `clock`.
+    /// The VP loses or gives up its CPU, at `clock` on the CPU's clock.
     pub fn stop(&mut self, clock: Nanos, state: State) {
         self.ran = self.ran_until(clock);
         self.state = state;

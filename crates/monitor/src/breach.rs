@@ -12,15 +12,15 @@ pub struct Window {
     pub promised: Nanos,
     /// The most that such a window may get: ubf(length), rounded up; `None` where the guarantee is soft.
     pub allowed: Option<Nanos>,
-    /// How much of such a window may be stolen by those whom `promised` takes into account.
+    /// How much of such a window may be stolen by the sources that `promised` takes into account.
     pub accounted: Nanos,
 }
 
 /// Where a promise was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Breach {
-    /// Where the window begins, or when the VP woke up. Of a window that got too much it is later than the end less the
-    /// length where the VP did not want the CPU before.
+    /// Where the window begins, or when the VP woke up. A window that got too much is shorter than its length where the
+    /// VP did not want the CPU before.
     pub from: Nanos,
     /// Where the window ends, or when the request was seen to lack something.
     pub to: Nanos,

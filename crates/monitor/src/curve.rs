@@ -14,7 +14,7 @@ pub(crate) enum Has {
     Nothing,
     /// The VP runs.
     Cpu,
-    /// Nothing, since others outside of the hierarchy have the CPU that the VP has been granted, or might be granted.
+    /// Nothing, since something outside of the hierarchy has the CPU that the VP has been granted, or might be granted.
     Stolen,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Bend {
 }
 
 impl Bend {
-    /// The bend that comes of going on to `at`, no later than the next.
+    /// The bend that results from going on to `at`, no later than the next bend.
     pub fn until(self, at: Nanos) -> Bend {
         let length = at.saturating_sub(self.at);
         let when = |has| if self.has == has { length } else { Nanos::ZERO };
@@ -54,7 +54,7 @@ impl Curve {
         Curve { bends: VecDeque::from([Bend { at, ..Bend::default() }]), dropped: 0 }
     }
 
-    /// The bend of that number, unless it is yet to come.
+    /// The bend with that number, unless it is yet to come.
     pub fn get(&self, number: u64) -> Option<Bend> {
         let index = usize::try_from(number.checked_sub(self.dropped)?).ok()?;
         self.bends.get(index).copied()
@@ -70,7 +70,7 @@ impl Curve {
         self.bends.push_back(Bend { has, ..self.last().until(at) });
     }
 
-    /// Forgets the bends below that number, but never the newest.
+    /// Forgets the bends with lower numbers, but never the newest.
     pub fn drop_below(&mut self, number: u64) {
         while self.dropped < number && self.bends.len() > 1 {
             self.bends.pop_front();
@@ -84,6 +84,6 @@ impl Curve {
 pub(crate) enum Gets {
     Nothing,
     Cpu,
-    /// Nothing, since it was stolen by those of whom nobody knew.
+    /// Nothing: the time was stolen, beyond what the promise takes into account.
     Excuse,
 }

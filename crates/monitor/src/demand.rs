@@ -1,8 +1,8 @@
-//! Whether a thread wants no more CPU time than its file says, where the response times of others were derived from
+//! Whether a thread wants no more CPU time than its file says, if the response times of other threads were derived from
 //! that.
 //!
 //! A job of the thread is ready when its virtual processor (VP) wakes up, or when the VP goes on beyond the time of the
-//! job before. Of each job the earliest release that is possible is remembered: that leaves the most room for the next.
+//! job before. For each job the earliest possible release is remembered: that leaves the most room for the next one.
 
 use crate::event::{ObservedVp, What};
 use hls_units::Nanos;
@@ -34,9 +34,9 @@ pub struct Exceeded {
 /// In which way a thread wanted more than expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
-    /// It woke up so long after the earliest possible release of the job before.
+    /// It woke up this long after the earliest possible release of the job before.
     Soon(Nanos),
-    /// It had so much CPU time for one job, and more was not due.
+    /// It had this much CPU time for one job, and no more was due.
     Long(Nanos),
 }
 
@@ -46,7 +46,8 @@ pub(crate) struct Demand {
     expected: Expected,
     /// The earliest possible release of the latest job; `None` where none is known.
     release: Option<Nanos>,
-    /// What the VP may have had of CPU time when that job is done; `None` while it sleeps, or is not known to be awake.
+    /// The CPU time that the VP has had at most when that job is done; `None` while it sleeps, or is not known to be
+    /// awake.
     done_at: Option<Nanos>,
     pub(crate) exceeded: Option<Exceeded>,
 }
@@ -56,8 +57,8 @@ impl Demand {
         Demand { expected, release: None, done_at: None, exceeded: None }
     }
 
-    /// Something has happened to the VP, which has had so much CPU time so far. A wake-up may be too soon by `slack`,
-    /// and a job too long.
+    /// Something has happened to the VP, which has had `ran` of CPU time so far. A wake-up may be too soon by `slack`,
+    /// and a job too long by `slack`.
     pub(crate) fn note(&mut self, at: Nanos, ran: Nanos, what: What, slack: Nanos) {
         match what {
             What::Request => self.wake(at, ran, slack),
@@ -121,7 +122,8 @@ impl Demand {
 mod tests {
     use super::*;
 
-    /// Jobs of 2 every 10, ready up to 3 late. Each wake-up: at, then had so much until that time, without a break.
+    /// Jobs of 2 every 10, ready up to 3 late. At each wake-up the VP wakes at `at`, and then runs for `had` without a
+    /// break, up to `until`.
     fn watch(wakes: &[(u64, u64, u64)]) -> Option<Excess> {
         let expected = Expected { vp: ObservedVp(1), run: Nanos(2), every: Nanos(10), jitter: Nanos(3) };
         let (mut demand, mut ran) = (Demand::new(expected), 0);

@@ -21,7 +21,7 @@ impl ObservedVp {
         ObservedVp(u32::try_from(index).expect("fewer VPs than a u32 counts"))
     }
 
-    /// The VP whose number is greater by `count`: VPs that are alike have numbers in a row.
+    /// The VP with a number greater by `count`: VPs that are alike have numbers in a row.
     ///
     /// # Panics
     /// Beyond the greatest number, which no topology has.
@@ -82,9 +82,9 @@ pub enum What {
     Release,
     /// The VP is out of budget: it stays ready but may not run.
     Throttle,
-    /// The VP's scheduler, which is a process, lets it wait, whatever its budget: it stays ready but may not run.
+    /// The VP's scheduler, which is a process, makes it wait, whatever its budget: it stays ready but may not run.
     Hold {
-        /// Whether it is the thread of that process which decides, and is parked until it is asked.
+        /// Whether it is the thread that decides in that process, and is parked until it is asked.
         is_agent: bool,
     },
     /// The VP has budget again; `budget` is the new amount, `deadline` the end of its period.
@@ -127,8 +127,8 @@ pub enum What {
     Offline,
     /// The CPU is back.
     Online,
-    /// Records before this one were lost. What any VP does is not known until a record tells it. Where a lost record
-    /// told of a CPU that went or came, or of a disabled policy, another one does.
+    /// Records before this one were lost. What any VP does is not known until a record tells it. If a lost record was
+    /// about a CPU that went or came, or about a disabled policy, another record repeats it.
     Lost,
     /// The policy of a scheduler was disabled for what it did, and a fallback is in its place.
     PolicyDisabled {

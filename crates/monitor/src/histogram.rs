@@ -1,4 +1,4 @@
-//! A distribution of times in little memory: counts in buckets whose width grows with the value.
+//! A distribution of times in little memory: counts in buckets that widen with the value.
 //!
 //! Times below 32 ns are kept exactly; above, each octave is cut into 32 buckets, so that a percentile is rounded up
 //! by less than 1 part in 32. The first few different buckets are kept as a list, since most of 65,536 threads see few
@@ -29,7 +29,7 @@ pub struct Histogram {
     /// Buckets of samples that are still to be counted.
     gathered: [u16; BATCH],
     /// Counts of the buckets from `first` on when `many`; else pairs of a bucket and its count, in any order. Small, so
-    /// that those of many threads fit a cache; what a count cannot hold is in `carried`.
+    /// that the counts of many threads fit a cache; what a count cannot hold is in `carried`.
     counts: Vec<u16>,
     carried: Option<Box<Carried>>,
     worst: Nanos,
@@ -82,7 +82,7 @@ impl Histogram {
         }
     }
 
-    /// Where the count of a bucket is, which is made if there is none.
+    /// Where the count of a bucket is; a bucket without a count gets one.
     fn place_of(&mut self, bucket: u16) -> usize {
         if !self.many {
             if let Some(pair) = self.counts.chunks_exact(2).position(|pair| pair[0] == bucket) {

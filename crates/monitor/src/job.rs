@@ -1,7 +1,7 @@
 //! What a virtual processor (VP) is still owed under a promise about single requests (JOB), from its wake-up on.
 //!
-//! A request that comes in its turn has the amount within the response time, or is done: so it waits for no more than
-//! response - amount until then, and in the request nothing is owed after that.
+//! A request that comes in its turn gets the amount within the response time, or is done: until then it waits for no
+//! more than response - amount, and after that nothing is owed in the request.
 //!
 //! ```text
 //!              wakes, now >= turn                            had the amount, or `end` is over, or sleeps
@@ -15,8 +15,8 @@
 //!       else, if it had anything:                turn := max(turn, now) + period for each amount, or part of it
 //! ```
 //!
-//! Exact: integers only. Relies on stretches in time order. Where it is not known what the VP had, it is taken to have
-//! had as much as it can, so that no request is judged that the promise may not be about.
+//! Exact: integers only. Relies on stretches in time order. Where the VP's CPU time is not known, the greatest possible
+//! is assumed, so that no request is judged that the promise may not be about.
 
 use crate::curve::Gets;
 use crate::owed::Standing;
@@ -27,9 +27,9 @@ use hls_units::Nanos;
 pub struct Job {
     /// CPU time that is certain in a request, above zero.
     pub amount: Nanos,
-    /// The least time from the beginning of one request to that of the next.
+    /// The least time from the beginning of one request to the beginning of the next.
     pub period: Nanos,
-    /// Within which the amount comes, no less than the amount.
+    /// The amount comes within this time, which is no less than the amount.
     pub response: Nanos,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct JobOwed {
     is_in_turn: bool,
     /// CPU time that the request has had.
     had: i128,
-    /// As much of what counts as received as was in truth stolen.
+    /// The part of the received CPU time that was in truth stolen.
     excused: i128,
     /// Whether anything is due by `end`.
     is_due: bool,
@@ -53,7 +53,7 @@ pub(crate) struct JobOwed {
 }
 
 impl JobOwed {
-    /// Of a promise that begins at `at` to a VP that has had so much CPU time before.
+    /// For a promise that begins at `at`, to a VP that has had `before` of CPU time.
     pub fn new(promise: Job, at: Nanos, before: Nanos) -> JobOwed {
         let mut owed = JobOwed {
             promise,
@@ -80,12 +80,12 @@ impl JobOwed {
         self.known_until = self.begun;
     }
 
-    /// Whether anything of the present request can still be tested.
+    /// Whether any part of the present request can still be tested.
     pub fn is_due(&self) -> bool {
         self.is_due
     }
 
-    /// From `from` to `to` the VP gets that; reports how it stands where the response time is over on the way.
+    /// From `from` to `to` the VP gets `gets`; reports how the VP stands if the response time ends on the way.
     pub fn advance(&mut self, from: Nanos, to: Nanos, gets: Gets, mut report: impl FnMut(Nanos, Standing)) {
         let (from, to) = (i128::from(from.0), i128::from(to.0));
         let middle = self.end.clamp(from, to.max(from));
@@ -121,7 +121,7 @@ impl JobOwed {
         self.known_until = i128::from(at.0);
     }
 
-    /// What the VP had until `at`, since it was last known, is not known.
+    /// What the VP had from the last known instant until `at` is not known.
     pub fn lose_track(&mut self, at: Nanos) {
         let at = i128::from(at.0);
         self.put_off(at, self.had + (at - self.known_until).max(0));

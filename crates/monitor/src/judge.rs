@@ -72,7 +72,7 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// Of what is too little or too much by so much.
+    /// The level of a shortfall or excess of `by`.
     pub fn level(&self, by: Nanos) -> Level {
         match by {
             Nanos::ZERO => Level::Kept,
@@ -81,7 +81,7 @@ impl Judge {
         }
     }
 
-    /// Of what is too little by so much, and is `Stolen` where only what was stolen makes that nothing.
+    /// The level of a shortfall of `missing`; `Stolen` if only the excuse of stolen time makes the shortfall zero.
     pub fn level_short(&self, missing: Nanos, is_excused: bool) -> Level {
         match self.level(missing) {
             Level::Kept if is_excused => Level::Stolen,

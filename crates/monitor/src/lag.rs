@@ -3,7 +3,7 @@
 //! With share s the lag grows by s for each unit of time and shrinks by 1 for each unit of CPU time, and never falls
 //! below zero: it is then the greatest of `s*t - W` over all windows of length t and service W that end now and begin
 //! no earlier than the wake-up. So the promise of at least `s*t - error` in every window holds if and only if the lag
-//! never exceeds the error. Exact: the lag is kept in parts of a nanosecond, as many as the denominator of the share.
+//! never exceeds the error. Exact: the lag is kept in fractions of a nanosecond, with the denominator of the share.
 
 use crate::curve::Gets;
 use crate::owed::Standing;
@@ -25,7 +25,7 @@ pub struct Share {
 pub(crate) struct Lag {
     promise: Share,
     lag: i128,
-    /// What the lag were if what was stolen were no excuse.
+    /// What the lag would be if stolen time were no excuse.
     unexcused: i128,
 }
 
@@ -39,7 +39,7 @@ impl Lag {
         (self.lag, self.unexcused) = (0, 0);
     }
 
-    /// For so long the VP gets that.
+    /// For `length` the VP gets `gets`.
     pub fn advance(&mut self, length: Nanos, gets: Gets) {
         let Share { numerator, denominator, .. } = self.promise;
         let due = i128::from(length.0).saturating_mul(i128::from(numerator));

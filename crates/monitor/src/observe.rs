@@ -2,7 +2,7 @@
 //!
 //! Keeps one small account for each VP, of a thread or of a scheduler alike, indexed by its number; and a supply
 //! monitor for each promise. VPs and promises may come and go while the run goes on, and be looked at. Relies on
-//! records in time order. Records of scheduler VPs may be absent, since an engine may leave out what nobody watches: a
+//! records in time order. Records of scheduler VPs may be absent, since an engine may leave out what nothing watches: a
 //! scheduler's numbers come from what was seen, and are zero when nothing was. Records of a VP that the topology does
 //! not have are ignored. Does no IO.
 
@@ -25,7 +25,7 @@ pub struct Observer {
     topology: Arc<Topology>,
     /// How many VPs there were from the beginning.
     planned: usize,
-    /// VPs that have left, of which nothing is kept.
+    /// VPs that have left; nothing of them is kept.
     free: Vec<ObservedVp>,
     /// Schedulers that were destroyed.
     destroyed: Vec<ObservedScheduler>,
@@ -36,13 +36,13 @@ pub struct Observer {
     accounts: Vec<Account>,
     /// By VP: what the VP had counted before it was moved below another scheduler.
     before_moves: BTreeMap<ObservedVp, Account>,
-    /// What VPs had had of CPU time when they were moved to where they are.
+    /// The CPU time that each VP had had when it was moved to where it is now.
     ran_elsewhere: BTreeMap<ObservedVp, Nanos>,
     /// By scheduler: what VPs had counted below it before they were moved away.
     moved_away: BTreeMap<ObservedScheduler, Account>,
     /// By CPU: the root's VP there, and what had been stolen from the CPU when that VP last woke up.
     roots: Vec<(ObservedVp, Nanos)>,
-    /// The VPs whose time counts as stolen; while one has a CPU: which, and up to when that has been counted.
+    /// The VPs with time that counts as stolen; while one has a CPU: the CPU, and up to when its time has been counted.
     stealing: Vec<(ObservedVp, Option<(u16, Nanos)>)>,
     /// The CPUs that are offline, each with the time up to which its absence has been counted as stolen.
     offline: Vec<(u16, Nanos)>,
@@ -55,7 +55,7 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Begins at time 0 with nothing running. A VP has one promise; of several, only the last is held against the run.
+    /// Begins at time 0 with nothing running. A VP has one promise: if several name it, only the last is tested.
     pub fn new(topology: impl Into<Arc<Topology>>, promises: Vec<Promise>) -> Observer {
         let topology = topology.into();
         let is_root = |(_, info): &(ObservedVp, &VpInfo)| info.parent.is_none() && has_child(info);
@@ -95,7 +95,7 @@ impl Observer {
         self
     }
 
-    /// Has it watched whether threads want no more than this.
+    /// Also watches whether threads want no more than this.
     #[must_use]
     pub fn expecting(mut self, expected: Vec<Expected>) -> Observer {
         self.demands = expected.into_iter().map(|expected| (expected.vp, Demand::new(expected))).collect();
@@ -178,8 +178,8 @@ impl Observer {
         }
     }
 
-    /// A VP whose time counts as stolen gets a CPU, or loses it. Only for the promises to others: the VP's own time
-    /// counts as its scheduler's.
+    /// A VP with time that counts as stolen gets a CPU, or loses it. This matters only to the promises to others: the
+    /// VP's own time counts as its scheduler's.
     fn note_stealing(&mut self, vp: ObservedVp, cpu: u16, at: Nanos, what: What) {
         let Some(index) = self.stealing.iter().position(|(stealing, _)| *stealing == vp) else { return };
         match what {
@@ -192,7 +192,7 @@ impl Observer {
         }
     }
 
-    /// Takes into account for the promises what VPs whose time counts as stolen had until `at`.
+    /// For the promises, counts as stolen what the stealing VPs had until `at`.
     fn steal_by_vps(&mut self, at: Nanos) {
         for (_, has) in &mut self.stealing {
             if let Some((cpu, since)) = has {
@@ -202,8 +202,8 @@ impl Observer {
         }
     }
 
-    /// Takes into account for the promises what is being stolen from the root's VPs that wait, until `at`. May be
-    /// called repeatedly: stretches of stolen time that overlap count once.
+    /// For the promises, counts as stolen what is being stolen from the root's waiting VPs, until `at`. May be called
+    /// repeatedly: stretches of stolen time that overlap count once.
     fn steal_so_far(&mut self, at: Nanos) {
         self.steal_by_vps(at);
         for (cpu, (vp, _)) in (0..).zip(&self.roots) {
@@ -230,7 +230,7 @@ impl Observer {
         }
     }
 
-    /// Adds a VP to the topology, asleep. Returns its number, which may be that of a VP that has left.
+    /// Adds a VP to the topology, asleep. Returns its number, which may have been the number of a VP that has left.
     pub fn add_vp(&mut self, info: VpInfo) -> ObservedVp {
         let vps = &mut Arc::make_mut(&mut self.topology).vps;
         if let Some(vp) = self.free.pop() {
@@ -243,7 +243,7 @@ impl Observer {
         ObservedVp::at(self.accounts.len() - 1)
     }
 
-    /// Adds a scheduler to the topology. Returns its number there, which may be that of a scheduler that was destroyed.
+    /// Adds a scheduler to the topology. Returns its number there, which may have been a destroyed scheduler's.
     pub fn create_scheduler(&mut self, info: SchedulerInfo) -> ObservedScheduler {
         let Topology { schedulers, vps, .. } = Arc::make_mut(&mut self.topology);
         let is_spoken_of = |scheduler: &ObservedScheduler| {
@@ -287,8 +287,8 @@ impl Observer {
         Arc::make_mut(&mut self.topology).vps[vp.index()].parent = Some(scheduler);
     }
 
-    /// A VP that joined is gone, as by a record of [`What::Leave`], and so are its promise and, unless a result speaks
-    /// of it, its account. Of others the promise ends.
+    /// A VP that joined is gone, as by a record of [`What::Leave`], and so are its promise and, unless a result names
+    /// it, its account. For a VP that was planned only the promise ends.
     pub fn remove_vp(&mut self, vp: ObservedVp, at: Nanos) {
         self.withdraw(vp, at);
         self.ran_elsewhere.remove(&vp);
@@ -300,8 +300,9 @@ impl Observer {
         }
     }
 
-    /// A promise begins at `at`, or with the last record if that was later, in the place of what the VP was promised
-    /// before. Of a VP that joined it is said in the topology. No effect for a VP that is unknown.
+    /// A promise begins at `at`, or with the last record if that was later, and replaces what the VP was promised
+    /// before. If the VP joined during the run, the promise also becomes its guarantee in the topology. No effect for a
+    /// VP that is unknown.
     pub fn promise(&mut self, promise: Promise, at: Nanos) {
         let at = at.max(self.last_record_at);
         self.withdraw(promise.vp, at);
@@ -365,7 +366,7 @@ impl Observer {
         self.last_record_at
     }
 
-    /// Who there is.
+    /// The hierarchy that is observed.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }

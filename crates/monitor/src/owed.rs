@@ -1,9 +1,9 @@
 //! What a virtual processor (VP) is still owed under a promise of CPU time in every period, from its wake-up on.
 //!
 //! At every instant there is one amount due by one end. Let that be `owed` by `end`; then L(u), the least service that
-//! the promise implies within u of the wake-up, is reached if and only if `owed <= end - now` at all times: who is owed
-//! more CPU time than is left until the end cannot get it in time. CPU time received lowers `owed`; at `end` the next
-//! period begins, in which `amount` is owed by `end + period`:
+//! the promise implies within u of the wake-up, is reached if and only if `owed <= end - now` at all times: a VP that
+//! is owed more CPU time than is left until the end cannot get it in time. CPU time received lowers `owed`; at `end`
+//! the next period begins, in which `amount` is owed by `end + period`:
 //!
 //! ```text
 //!   CPU time
@@ -16,9 +16,9 @@
 //!        3 5            10 13
 //! ```
 //!
-//! Which amount is due first, and when, is the difference between promises. One of a reservation scheduler depends on
-//! what the VP had left when it went to sleep: the wake-up rule of `policies/reservation.c`, which is carried out here
-//! on what was observed. With budget c left and t before the end d of the period:
+//! Promises differ in which amount is due first, and when. For a reservation scheduler this depends on what the VP had
+//! left when it went to sleep: the wake-up rule of `policies/reservation.c`, which is carried out here on what was
+//! observed. With budget c left and t before the end d of the period:
 //!
 //! ```text
 //!            asleep ---- wakes, t >= d or c > (d-t)*amount/period ----> amount by t + period
@@ -30,7 +30,7 @@
 //!                                                                       d a period after it fell asleep
 //! ```
 //!
-//! All other promises of this kind know no state: the VP is owed the amount by the end of the longest window that need
+//! All other promises of this kind keep no state: the VP is owed the amount by the end of the longest window that need
 //! not hold more, and then an amount in every period. (Budgets with a wake-up rule: Abeni and Buttazzo, RTSS 1998; the
 //! least supply of a periodic resource: Shin and Lee, RTSS 2003.)
 //!
@@ -58,8 +58,8 @@ pub enum Wakes {
     Anew(Nanos),
     /// What the wake-up rule of the policy `reservation` says.
     Reservation {
-        /// Whether what is left of a budget at a wake-up is certain to come by the end of its period. It is where the
-        /// scheduler has all of its CPUs; else only whole budgets are.
+        /// Whether what is left of a budget at a wake-up is certain to come by the end of its period. It is if the
+        /// scheduler has all of its CPUs; else only whole budgets are certain.
         are_rests_due: bool,
         /// Whether the VP may go on where it was interrupted, since its child may run elsewhere (it is behind a join).
         resumes: bool,
@@ -73,7 +73,7 @@ pub(crate) struct Standing {
     pub spare: i128,
     /// CPU time that it lacks already.
     pub missing: i128,
-    /// What it would lack if what was stolen were no excuse.
+    /// What it would lack if stolen time were no excuse.
     pub missing_unexcused: i128,
 }
 
@@ -83,14 +83,14 @@ pub(crate) struct Owed {
     promise: Periodic,
     /// CPU time due by `end`; below zero where the VP is ahead.
     owed: i128,
-    /// As much of what was received as was in truth stolen.
+    /// The part of the received CPU time that was in truth stolen.
     excused: i128,
     end: i128,
     /// Whether `owed` is due at `end`, or only what comes after it.
     is_due: bool,
     /// What a reservation has left in its period.
     budget: i128,
-    /// Whether `budget` and `end` are known to be those of the reservation.
+    /// Whether `budget` and `end` are known to be the reservation's.
     is_exact: bool,
     asleep_since: Option<Nanos>,
 }
@@ -156,7 +156,7 @@ impl Owed {
         (self.owed, self.is_due) = (0, false);
     }
 
-    /// From `from` to `to` the VP gets that; reports how it stands at the end of each period on the way.
+    /// From `from` to `to` the VP gets `gets`; reports how it stands at the end of each period on the way.
     pub fn advance(&mut self, from: Nanos, to: Nanos, gets: Gets, mut report: impl FnMut(Nanos, Standing)) {
         let (mut from, to) = (i128::from(from.0), i128::from(to.0));
         let period = i128::from(self.promise.period.0).max(1);
@@ -210,7 +210,7 @@ impl Owed {
         self.owed -= length;
     }
 
-    /// The next period begins. What is missing is lost; of what the VP is ahead, at most an amount is carried over.
+    /// The next period begins. What is missing is lost; at most one amount of what the VP is ahead is carried over.
     fn renew(&mut self) {
         let amount = i128::from(self.promise.amount.0);
         let ahead = (-self.owed).clamp(0, amount);
@@ -219,7 +219,7 @@ impl Owed {
         self.budget = amount;
     }
 
-    /// Passes so many whole periods, of which all are like the next one, or better; their length.
+    /// Passes `periods` whole periods, all of them like the next one, or better; returns their length.
     fn skip(&mut self, periods: i128, gets: Gets) -> i128 {
         let (amount, period) = (i128::from(self.promise.amount.0), i128::from(self.promise.period.0));
         let length = periods.saturating_mul(period);

@@ -27,7 +27,7 @@ impl Promise {
         self.windows.is_empty() && self.requests.is_none()
     }
 
-    /// The same for a VP of which it is known what is due when it wakes up.
+    /// The same promise, if it is known what is due when the VP wakes up.
     #[must_use]
     pub fn waking(mut self, known: Option<Wakes>) -> Promise {
         if let (Some(RequestTest { rule: RequestRule::Periodic(periodic), .. }), Some(known)) =
@@ -49,7 +49,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// For a stretch of that length in which the CPU is wanted.
+    /// What is promised for a stretch of length `wanted` in which the CPU is wanted.
     pub fn promised_in(self, wanted: Nanos) -> Nanos {
         let served = u128::from(wanted.saturating_sub(self.blackout).0);
         let promised = served * u128::from(self.per_second.0) / u128::from(Nanos::from_secs(1).0);
@@ -60,7 +60,8 @@ impl Pace {
 /// What a VP got so far, and what became of what it was promised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// CPU time that the VP has had since its promise began, as is all below; of a VP without a promise, since it came.
+    /// CPU time that the VP has had since its promise began, as is all below; for a VP without a promise, since it
+    /// came.
     pub ran: Nanos,
     /// The least CPU time that was promised for the time in which the VP wanted a CPU (see [`Pace`]).
     pub promised: Nanos,

@@ -2,7 +2,8 @@
 //! credited to the VPs from which it was stolen; which promises broke, and the cause where it is known.
 //!
 //! Relies on records in time order. A promise may begin and end while the run goes on. Memory is bounded: breaches
-//! beyond a hundred that nobody asks for are dropped, and of too many promises that ended only the number is kept.
+//! beyond a hundred that are not taken are dropped, and beyond a thousand promises that ended only their number is
+//! kept.
 
 use crate::event::{ObservedVp, What};
 use crate::promise::{Promise, Standing};
@@ -67,9 +68,9 @@ impl WatchedPromise {
     }
 }
 
-/// At most so many breaches wait for [`Promises::take_breaches`].
+/// At most this many breaches wait for [`Promises::take_breaches`].
 const MAX_UNREPORTED: usize = 100;
-/// Of at most so many promises that ended the results are kept.
+/// The results of at most this many promises that ended are kept.
 const MAX_ENDED: usize = 1_000;
 
 /// All promises, each in a slot with a number.
@@ -93,8 +94,8 @@ impl Promises {
         Promises { running: vec![Vec::new(); usize::from(cpus)], ..Promises::default() }
     }
 
-    /// Watches a promise from `at` on to a VP that is at `place` and has had so much CPU time, and so much of it below
-    /// its scheduler; returns its slot.
+    /// Watches a promise from `at` on to a VP that is at `place`, has had `ran_before` of CPU time, and has had
+    /// `ran_here` below its scheduler; returns its slot.
     pub fn begin(
         &mut self,
         promise: Promise,
@@ -152,8 +153,8 @@ impl Promises {
         self.slots.iter_mut().flatten().for_each(|entry| entry.monitor.set_slack(slack));
     }
 
-    /// Records between `from` and `to` were lost: no promise is judged over that time, nor on, until a record tells
-    /// what its VP does.
+    /// Records between `from` and `to` were lost: no promise is judged over that time, nor afterwards, until a record
+    /// tells what its VP does.
     pub fn lose(&mut self, from: Nanos, to: Nanos) {
         for slot in 0..self.slots.len() as u32 {
             let Some(Some(entry)) = self.slots.get_mut(slot as usize) else { continue };
@@ -199,7 +200,8 @@ impl Promises {
         self.set_place(slot, place);
     }
 
-    /// That CPU was taken from whoever runs there, or might have, for `length` until `at`.
+    /// That CPU was taken for `length` until `at`, from the VPs that run there and from those that might have run
+    /// there.
     pub fn steal(&mut self, cpu: u16, at: Nanos, length: Nanos) {
         let held_up = self.running.get(usize::from(cpu)).into_iter().flatten().chain(&self.ready);
         for slot in held_up.copied().collect::<Vec<_>>() {
@@ -244,7 +246,7 @@ impl Promises {
 
     /// The results at `at` of all promises that have not ended.
     pub fn finish_all(&mut self, at: Nanos, topology: &Topology) -> Vec<GuaranteeResult> {
-        // All monitors first: that a scheduler got too little itself may be noticed only now.
+        // All monitors first: a scheduler's own shortfall may be noticed only now.
         for slot in 0..self.slots.len() as u32 {
             if let Some(Some(entry)) = self.slots.get_mut(slot as usize) {
                 entry.monitor.finish(at);

@@ -4,8 +4,8 @@
 //! Windows (`windows.rs`) say nothing about a VP that never wants the CPU for long. A request, however short, says
 //! something: the CPU time that the VP got in it must have come by when the promise makes it due. Let L(u) be the least
 //! service within u of the wake-up, and W(u) what there was. A request that got an amount a is *tested* up to a; its
-//! promise is kept if L(u) <= W(u) throughout, which for the last piece before the VP sleeps is to say that it came by
-//! the least u with L(u) >= a. The *margin* is the least time by which any piece came before it was due.
+//! promise is kept if L(u) <= W(u) throughout. For the last piece before the VP sleeps this means that it came by the
+//! least u with L(u) >= a. The *margin* is the least time by which any piece came before it was due.
 //!
 //! ```text
 //!                  request                      records are lost
@@ -15,15 +15,15 @@
 //!       +---------------------------- release -------------------------+
 //! ```
 //!
-//! What L is depends on the promise: `owed.rs` has it for so much CPU time in every period, `lag.rs` for a share,
-//! `job.rs` for single requests, of which those that come too soon are not tested.
+//! L depends on the promise: `owed.rs` has it for an amount of CPU time in every period, `lag.rs` for a share, `job.rs`
+//! for single requests. Single requests that come too soon are not tested.
 //!
-//! **Stolen time** counts as received, but for what the promise takes into account (interrupts that the file declares):
-//! of all stolen time a bucket is set aside that fills at the rate of the declared sources and holds what they may take
-//! at once; only what does not fit into it is an excuse. Up to the **slack** may be missing.
+//! **Stolen time** counts as received, except what the promise takes into account (interrupts that the file declares).
+//! A token bucket measures the latter: it fills at the rate of the declared sources, holds what they may take at once,
+//! and stolen time drains it; only stolen time that finds it empty is an excuse. Up to the **slack** may be missing.
 //!
 //! Constant memory, and constant time for each change of what the VP has. Exact: integers only. Relies on changes in
-//! order of time. Never judges what a VP got too much of: that is for the windows.
+//! order of time. Never judges whether a VP got too much: that is for the windows.
 
 use crate::breach::{Breach, Missed};
 use crate::curve::{Gets, Has};
@@ -42,7 +42,7 @@ use hls_units::Nanos;
 pub struct RequestTest {
     /// The least service from a wake-up on.
     pub rule: RequestRule,
-    /// What may be stolen by those whom the promise takes into account.
+    /// What may be stolen by the sources that the promise takes into account.
     pub accounted: Accounted,
 }
 
@@ -53,11 +53,11 @@ pub enum RequestRule {
     Share(Share),
     /// CPU time in every period (reservations, EDP).
     Periodic(Periodic),
-    /// So much within a response time of each wake-up that is not too soon (JOB).
+    /// An amount within a response time of each wake-up that is not too soon (JOB).
     Job(Job),
 }
 
-/// What declared sources may steal: `burst` at once, and in the long run so much a second.
+/// What declared sources may steal: `burst` at once, and in the long run `per_second` a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounted {
     /// At once, rounded up.
@@ -107,7 +107,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Of a promise that begins at `at` to a VP that has had so much CPU time before.
+    /// For a promise that begins at `at`, to a VP that has had `before` of CPU time.
     pub fn new(test: RequestTest, at: Nanos, before: Nanos) -> Requests {
         let least = match test.rule {
             RequestRule::Share(share) => Least::Share(Lag::new(share)),
@@ -126,8 +126,8 @@ impl Requests {
         }
     }
 
-    /// The VP wants the CPU, from now on or for some time. No effect where its request is being judged. `had` is what
-    /// it has had by `at`, and what was stolen from it.
+    /// The VP wants the CPU, from now on or already for some time. No effect if its request is being judged. `had` is
+    /// what it has had by `at`, and what was stolen from it.
     pub fn begin(&mut self, at: Nanos, had: (Nanos, Nanos), slack: Nanos) {
         if self.state == State::Judged {
             return;
@@ -265,11 +265,11 @@ fn standing(least: &Least, at: Nanos) -> Standing {
 /// Nanoseconds in a second.
 const SECOND: u128 = 1_000_000_000;
 
-/// What of stolen time the promise takes into account.
+/// The stolen time that the promise takes into account, as a token bucket.
 #[derive(Clone, Debug)]
 struct Bucket {
     accounted: Accounted,
-    /// How much it holds, in parts of a nanosecond as many as a second has nanoseconds.
+    /// How much it holds, in billionths of a nanosecond.
     level: u128,
     at: Nanos,
 }
@@ -279,7 +279,7 @@ impl Bucket {
         Bucket { accounted, level: u128::from(accounted.burst.0) * SECOND, at }
     }
 
-    /// Of what was stolen from `from` to `to`, how much is taken into account.
+    /// How much of what was stolen from `from` to `to` is taken into account.
     fn take(&mut self, from: Nanos, to: Nanos) -> Nanos {
         let filled = |level: u128, length: Nanos| {
             level.saturating_add(u128::from(length.0) * u128::from(self.accounted.per_second.0))

@@ -1,4 +1,4 @@
-//! The result of a run: who there was, what was promised, what was delivered.
+//! The result of a run: the hierarchy that ran, what was promised, what was delivered.
 
 use crate::demand::Exceeded;
 use crate::event::{ObservedScheduler, ObservedVp};
@@ -7,7 +7,7 @@ use hls_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Who there was: the hierarchy as the engine had it, in the order of the file.
+/// The hierarchy as the engine had it, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     /// Number of CPUs.
@@ -19,7 +19,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// For each scheduler, itself and all that are above it, each once, in rising order.
+    /// For each scheduler, itself and all schedulers above it, each once, in rising order.
     pub fn lineages(&self) -> Vec<Vec<ObservedScheduler>> {
         let mut lineages: Vec<Vec<ObservedScheduler>> =
             (0..self.schedulers.len()).map(|index| vec![ObservedScheduler::at(index)]).collect();
@@ -66,7 +66,7 @@ impl Topology {
         }
     }
 
-    /// The name of the scheduler above a VP; `None` where the machine is.
+    /// The name of the scheduler above a VP; `None` where the machine is above.
     pub fn parent_name(&self, vp: ObservedVp) -> Option<&str> {
         let parent = self.vps.get(vp.index())?.parent?;
         self.schedulers.get(parent.index()).map(|scheduler| &scheduler.name[..])
@@ -105,7 +105,7 @@ pub struct VpInfo {
     pub child: Child,
     /// The derived guarantee as text, such as `RESBH 10ms 20ms`; empty where there is none.
     pub guarantee: CompactString,
-    /// Whether what the VP takes of a CPU counts as stolen from all others, as what interrupts take does.
+    /// Whether what the VP takes of a CPU counts as stolen from all others, as interrupt time does.
     pub steals: bool,
 }
 
@@ -124,13 +124,13 @@ pub struct Percentiles {
     pub p999: Nanos,
     /// The greatest sample, exact; or `worst_is_open`.
     pub worst: Nanos,
-    /// Whether `worst` is of a wait or a job that was not over at the end, and so took at least that long. Nothing else
-    /// counts those: they are no samples.
+    /// Whether `worst` belongs to a wait or a job that was not over at the end, and so took at least that long. Such
+    /// waits and jobs count nowhere else: they are no samples.
     pub worst_is_open: bool,
 }
 
 impl Percentiles {
-    /// With what was not over at the end, of which the longest had lasted for `open` by then; zero: all was over.
+    /// With what was not over at the end: the longest had lasted for `open` by then; zero: all was over.
     #[must_use]
     pub fn with_open(self, open: Nanos) -> Percentiles {
         if open > self.worst { Percentiles { worst: open, worst_is_open: true, ..self } } else { self }
@@ -152,7 +152,7 @@ pub struct ThreadResult {
     pub wake_latency: Percentiles,
     /// From release to completion, one sample for each job.
     pub response: Percentiles,
-    /// By when every job was to be done, where that is known and the thread has but one task, without a name.
+    /// By when every job was to be done, where that is known and the thread has only one task, without a name.
     pub bound: Option<ResponseBound>,
     /// Deadlines missed.
     pub misses: u64,
@@ -173,7 +173,7 @@ pub struct TaskResult {
     pub name: String,
     /// Jobs that are done.
     pub jobs: u64,
-    /// Deadlines missed, those of jobs that are not done included.
+    /// Deadlines missed, including those of jobs that are not done.
     pub misses: u64,
     /// The longest from the release of a job to its completion; or `worst_is_open`.
     pub worst: Nanos,
@@ -183,16 +183,16 @@ pub struct TaskResult {
     pub bound: Option<ResponseBound>,
 }
 
-/// What became of what was put into a queue.
+/// What became of the entries of a queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueResult {
     /// Its name.
     pub name: String,
     /// Entries that came.
     pub put: u64,
-    /// Those of them for which there was no room.
+    /// Entries for which there was no room.
     pub dropped: u64,
-    /// Those that waited at the end.
+    /// Entries that waited at the end.
     pub waiting: u64,
 }
 
@@ -201,7 +201,7 @@ pub struct QueueResult {
 pub struct ResponseBound {
     /// The bound.
     pub bound: Nanos,
-    /// Later by at most this is not held against the hierarchy.
+    /// A response that is later than `bound` by at most this is not held against the hierarchy.
     pub excused: Nanos,
 }
 
@@ -241,7 +241,7 @@ pub struct SchedulerResult {
     pub decided: Option<Decided>,
 }
 
-/// How a scheduler whose policy is a process came to its choices, each counted when a child was given a CPU.
+/// How a scheduler with a process as its policy came to its choices, each counted when a child was given a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decided {
     /// By a decision of the process that knew the last event.
@@ -252,7 +252,7 @@ pub struct Decided {
     pub by_urgency: u64,
     /// For the agent.
     pub by_agent: u64,
-    /// CPU time that its agents had: what it costs that a process decides, and what that does besides.
+    /// CPU time that its agents had: the cost of deciding in a process, and whatever else the process does.
     pub agent_ran: Nanos,
 }
 
@@ -263,15 +263,15 @@ pub struct Below {
     pub work: Nanos,
     /// How often they woke up.
     pub activations: u64,
-    /// One sample for each wake-up of each.
+    /// One sample for each wake-up of each thread.
     pub wake_latency: Percentiles,
-    /// One sample for each job of each.
+    /// One sample for each job of each thread.
     pub response: Percentiles,
     /// Deadlines missed.
     pub misses: u64,
-    /// How often the CPU was taken from one that wanted to go on.
+    /// How often the CPU was taken from a thread that wanted to go on.
     pub preemptions: u64,
-    /// How often one went on on another CPU than before.
+    /// How often a thread went on on another CPU than before.
     pub migrations: u64,
 }
 
@@ -299,7 +299,7 @@ pub struct WindowResult {
     pub promised: Nanos,
     /// The least CPU time seen in such a window; `None` when the VP never wanted the CPU for a whole window.
     pub least: Option<Nanos>,
-    /// What was stolen in the window in which that was seen (see [`crate::windows`]).
+    /// What was stolen in the window with the least CPU time (see [`crate::windows`]).
     pub stolen: Nanos,
     /// The most that was missing in any window and is not explained by what was stolen in it.
     pub missing: Nanos,
@@ -320,11 +320,11 @@ pub struct RequestsResult {
     pub tested: u64,
     /// The least time by which a piece of CPU time came before it was due; 0 where one came too late.
     pub margin: Option<Nanos>,
-    /// The most that a request lacked of what was due, and is not explained by what was stolen.
+    /// The most that a request lacked of what was due, where stolen time does not explain it.
     pub missing: Nanos,
-    /// When the request began in which that was.
+    /// When the request that lacked the most began.
     pub worst_at: Nanos,
-    /// The most that a request lacked and is explained by what was stolen.
+    /// The most that a request lacked, where stolen time explains it.
     pub stolen: Nanos,
     /// Up to this much missing breaks no promise.
     pub slack: Nanos,
@@ -387,8 +387,8 @@ impl WindowResult {
     }
 }
 
-/// How often a promise came off badly: each time counts once, as the worst of it, for each watched length of windows,
-/// and once for the request.
+/// How often a promise was missed: each episode counts once, as its worst comparison, for each watched length of
+/// windows, and once for the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Windows or requests got too little.
@@ -432,14 +432,14 @@ pub struct GuaranteeResult {
     pub windows: Vec<WindowResult>,
     /// The requests, where the promise says something of each.
     pub requests: Option<RequestsResult>,
-    /// How often it came off badly.
+    /// How often it was missed.
     pub counts: Counts,
     /// Why the promise was broken the first time, where that is known.
     pub cause: Option<Cause>,
 }
 
 impl GuaranteeResult {
-    /// Whether nothing seen speaks against those who promised.
+    /// Whether nothing seen speaks against the scheduler or machine that promised.
     pub fn is_kept(&self) -> bool {
         !self.verdicts().any(Verdict::is_broken)
     }
@@ -485,7 +485,7 @@ pub struct AttachTimes {
 /// All of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunResult {
-    /// Who there was.
+    /// The hierarchy that ran.
     pub topology: Arc<Topology>,
     /// What carried it out: the engine `sim` or `kernel`, or `linux`, the system's own scheduler.
     pub engine: String,
@@ -493,7 +493,7 @@ pub struct RunResult {
     pub seed: u64,
     /// How long it lasted.
     pub length: Nanos,
-    /// CPU time that nobody wanted, over all CPUs.
+    /// CPU time that no thread wanted, over all CPUs.
     pub idle: Nanos,
     /// CPU time taken by interrupts or the host, over all CPUs.
     pub stolen: Nanos,
@@ -511,14 +511,14 @@ pub struct RunResult {
     pub guarantees: Vec<GuaranteeResult>,
     /// Promises that ended before the run and are not among them, since there were too many.
     pub unlisted: u64,
-    /// The threads that wanted more than their file says, of those from whose work response times of others follow; in
+    /// The threads that wanted more than their file says, if response times of other threads depend on their work; in
     /// the order of their VPs.
     pub exceeded: Vec<Exceeded>,
     /// The policies that were disabled, in order of time.
     pub disabled_policies: Vec<PolicyDisabled>,
     /// The queues of the threads, in the order in which the file names them.
     pub queues: Vec<QueueResult>,
-    /// Of a run in the kernel: what it took to begin and to end.
+    /// For a run in the kernel: what it took to begin and to end.
     pub attach_times: Option<AttachTimes>,
 }
 

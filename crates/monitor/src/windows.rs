@@ -7,11 +7,11 @@
 //! bounds its parts. Across a sleep there is no bound: a sleeper's reservation begins a new period when it wakes up.
 //!
 //! **Stolen time.** Interrupts, threads of higher classes and the host take time from CPUs, which no scheduler can give
-//! away. Of a window, what counts as stolen is the time for which the VP did not compute because its CPU had been taken
-//! while it was granted, or for which it waited while any CPU was taken: those before it in line were held up too. A
-//! window that got too little, but enough with what was stolen in it, is not the hierarchy's fault. That is so only for
-//! what is stolen beyond what the promise takes into account (interrupts that the file declares): else a promise that
-//! was derived in spite of them would be excused by them. No stolen time makes anybody get too much.
+//! away. The stolen time of a window is the time for which the VP did not compute because its CPU had been taken while
+//! it was granted, or for which it waited while any CPU was taken: the VPs before it in line were held up too. A window
+//! that got too little, but enough with what was stolen in it, is not the hierarchy's fault. That is so only for what
+//! is stolen beyond what the promise takes into account (interrupts that the file declares): else a promise that was
+//! derived in spite of them would be excused by them. Stolen time never excuses that a VP got too much.
 //!
 //! **Slack.** Real timers go off late. What is missing, or too much, by no more than the slack is counted apart.
 //!
@@ -40,7 +40,7 @@ struct Wanted {
     stolen: Nanos,
 }
 
-/// One watched length.
+/// One watched length of windows.
 #[derive(Clone, Debug)]
 struct Watch {
     window: Window,
@@ -61,8 +61,8 @@ impl Watch {
         Watch { window, next_bend: 0, least: None, most: Nanos::ZERO, missing: Nanos::ZERO, short, over }
     }
 
-    /// Moves the head of the window from the newest bend of `curve` to `at`, and judges the windows on the way whose
-    /// tail is at a bend, and the one whose head is at `at`.
+    /// Moves the head of the window from the newest bend of `curve` to `at`, and judges the windows on the way that
+    /// have their tail at a bend, and the one that has its head at `at`.
     fn advance(&mut self, curve: &Curve, at: Nanos, wanted: Option<Wanted>, judge: &mut Judge) {
         let length = self.window.length;
         let last = curve.last();
@@ -182,7 +182,7 @@ impl Monitor {
         }
     }
 
-    /// The VP starts running, and wants the CPU if nobody said so before: of a real run the beginning may be missing.
+    /// The VP starts running, and wants the CPU even if no request said so: the beginning of a real run may be missing.
     pub fn grant(&mut self, at: Nanos) {
         self.request(at);
         self.settle(at);
@@ -226,8 +226,8 @@ impl Monitor {
         }
     }
 
-    /// A CPU was taken for `length` until `at`: that on which the VP runs, or any while the VP waits for one. Of what
-    /// happened to the VP before, all happened no later than `at - length`; of a part that did not, nothing is seen.
+    /// A CPU was taken for `length` until `at`: the CPU on which the VP runs, or any CPU while the VP waits for one. If
+    /// the VP changed its state after `at - length`, the part before that change is not seen.
     pub fn steal(&mut self, at: Nanos, length: Nanos) {
         if length == Nanos::ZERO {
             return;
@@ -237,7 +237,7 @@ impl Monitor {
             self.bend(from, Has::Stolen);
             self.bend(at, Has::Cpu);
         } else if self.wanted.is_some() {
-            // Several CPUs may be taken at once, and that is reported as each is given back.
+            // Several CPUs may be taken at once, and each is reported when it is given back.
             let mut to = at;
             while let Some((begin, end)) = self.pending.pop_if(|(_, end)| *end >= from) {
                 (from, to) = (from.min(begin), to.max(end));
@@ -258,7 +258,7 @@ impl Monitor {
         }
     }
 
-    /// The windows in which a promise broke since the last time: the first of each time that it did.
+    /// The windows in which a promise broke since the last call: the first window of each episode.
     pub fn take_breaches(&mut self) -> Vec<Breach> {
         std::mem::take(&mut self.judge.breaches)
     }
@@ -274,7 +274,7 @@ impl Monitor {
         pending.fold(self.curve.last().stolen, Nanos::saturating_add)
     }
 
-    /// How often windows came off badly so far.
+    /// How often windows got too little or too much so far.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for Watch { short, over, .. } in &self.watches {
@@ -354,7 +354,7 @@ mod tests {
     use crate::result::Verdict;
     use proptest::prelude::*;
 
-    /// Of windows of that length, which take no stolen time into account.
+    /// Windows of that length; the promise takes no stolen time into account.
     fn window(length: u64, promised: u64) -> Window {
         Window { length: Nanos(length), promised: Nanos(promised), ..Window::default() }
     }

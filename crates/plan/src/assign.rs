@@ -1,11 +1,13 @@
-//! Which thread of the hierarchy (here: node) each thread of a real machine belongs to, and as which of its instances.
+//! Decides to which thread of the hierarchy (here: node) each thread of a real machine belongs, and which instance of
+//! it it is.
 //!
-//! Relies on the engine to report every thread that comes, changes or ends, each in its turn. Looks at no machine: the
-//! same reports give the same answers.
+//! Relies on the engine to report, in order, every thread that comes, changes or ends. Does not look at the machine:
+//! the same reports give the same answers.
 //!
-//! A thread belongs to the node whose rule it fits ([`Who`]). Where it fits two it belongs to none: that is a mistake
-//! in the file that only the machine brings to light. A node takes as many as it has instances, the earliest first. The
-//! others wait, in the default, and the one that has waited longest takes the first instance that becomes free.
+//! A thread belongs to the node whose rule it fits ([`Who`]). If it fits two nodes it belongs to none: that is a
+//! mistake in the file which shows only on the machine. A node takes one thread per instance, the earliest first.
+//! Further threads wait in the default scheduler; the thread that has waited longest gets the next instance that
+//! becomes free.
 
 use crate::Plan;
 use hls_hierarchy::model::{Hierarchy, Source, Who};
@@ -54,38 +56,39 @@ pub enum Assignment {
     Conflict(usize, usize),
 }
 
-/// A thread that had waited for an instance, and has one now that another thread left.
+/// A thread that waited for an instance and now has the one that another thread left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Successor {
     /// Its TID.
     pub tid: u32,
-    /// The instance that this thread is from now on.
+    /// The instance that the thread has from now on.
     pub instance: Instance,
 }
 
 /// How many threads of the machine fit a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// How many are an instance of it.
+    /// How many have an instance of it.
     pub held: u32,
     /// How many wait for an instance to become free.
     pub waiting: u32,
 }
 
-/// The instance, if any, that each thread of the machine is.
+/// Which instance, if any, each thread of the machine has.
 #[derive(Debug)]
 pub struct Assignments {
     rules: Rules,
     nodes: Vec<Node>,
     /// By TID.
     threads: HashMap<u32, KnownThread>,
-    /// By process number: the processes of all known threads, and those that were started for a node's command.
+    /// By process number: the processes of all known threads, and processes that were started for a node's command.
     processes: HashMap<u32, Process>,
-    /// How often any thread has begun to wait for an instance; the next one that does gets this number plus one.
+    /// How often a thread has begun to wait for an instance; the next thread that does gets this number plus one.
     tickets: u64,
 }
 
-/// The rules by which nodes claim threads of the machine, by what a rule looks at; each leads to its node.
+/// The rules by which nodes claim threads of the machine, sorted by the property that a rule looks at; each has its
+/// node.
 #[derive(Debug, Default)]
 struct Rules {
     pids: HashMap<u32, usize>,
@@ -95,12 +98,12 @@ struct Rules {
     sources: Vec<(Source, usize)>,
 }
 
-/// A thread of the hierarchy, and who waits for an instance of it.
+/// A thread of the hierarchy, and the threads that wait for an instance of it.
 #[derive(Debug)]
 struct Node {
     count: u32,
     free: BTreeSet<u32>,
-    /// The TIDs of the threads that wait, by ticket: the one that has waited longest first.
+    /// The TIDs of the waiting threads, by ticket: the thread that has waited longest first.
     waiting: BTreeMap<u64, u32>,
 }
 
@@ -291,7 +294,7 @@ impl Rules {
         let cgroups = cgroup::upwards(thread.cgroup).filter_map(|path| self.cgroups.get(path));
         let units = cgroup::units(thread.cgroup).filter_map(|name| self.units.get(name));
         let comms = self.comms.iter().filter(|(glob, _)| glob.matches(thread.comm)).map(|(_, node)| node);
-        // Any thread may have such a name, but only those of the kernel have this parent.
+        // Any thread may have such a name, but only kernel threads have this parent.
         let is_of = |source: &Source| thread.parent == KTHREADD && source.matches(thread.comm);
         let sources = self.sources.iter().filter(|(source, _)| is_of(source)).map(|(_, node)| node);
         let nodes: BTreeSet<usize> = pids

@@ -1,5 +1,5 @@
-//! The hierarchy of a plan, built in a core, whose number each VP there is, and what the VPs of its schedulers have
-//! had. Both engines begin and end with it.
+//! Builds the hierarchy of a plan in a core, maps the core's VPs to the plan's numbers, and keeps what the VPs of
+//! schedulers have used. Both engines begin and end with it.
 
 use crate::{Plan, ShareScale};
 use hls_core::pages::{self, number_child, number_of_scheduler};
@@ -25,8 +25,8 @@ pub struct Built<C> {
 }
 
 impl<C: Calls> Built<C> {
-    /// Builds all schedulers and the VPs between them in an empty core, and has those recorded that `watch` says.
-    /// Threads come later.
+    /// Builds all schedulers and the VPs between them in an empty core, and has the VPs recorded for which `watch` is
+    /// true. Threads come later.
     pub fn new(mut core: C, plan: &Plan, watch: impl Fn(ObservedVp) -> bool) -> Result<Built<C>, CoreError> {
         let hierarchy = &plan.hierarchy;
         for cpu in 0..hierarchy.machine.cpus {
@@ -59,7 +59,7 @@ impl<C: Calls> Built<C> {
         Ok(built)
     }
 
-    /// The core's VPs of an edge of the hierarchy to a scheduler; none of those that were taken out.
+    /// The core's VPs of an edge of the hierarchy to a scheduler, without VPs that were removed.
     pub fn vps_of(&self, plan: &Plan, edge: ModelEdge) -> Vec<CoreVp> {
         let planned = plan.edges.iter().find(|planned| planned.edge == edge);
         let vps = planned.iter().flat_map(|planned| &planned.vps);
@@ -86,12 +86,12 @@ impl<C: Calls> Built<C> {
 pub struct ObservedSchedulers(HashMap<CoreScheduler, ObservedScheduler>);
 
 impl ObservedSchedulers {
-    /// Those of the file, in its order.
+    /// The file's schedulers, numbered in its order.
     fn of(schedulers: &[CoreScheduler]) -> ObservedSchedulers {
         ObservedSchedulers(schedulers.iter().copied().zip((0..).map(ObservedScheduler)).collect())
     }
 
-    /// That of a scheduler of the core.
+    /// The number of a scheduler of the core.
     pub fn get(&self, scheduler: CoreScheduler) -> Option<ObservedScheduler> {
         self.0.get(&scheduler).copied()
     }
@@ -106,7 +106,7 @@ impl ObservedSchedulers {
         self.0.iter().find(|(_, observed)| **observed == scheduler).map(|(in_core, _)| *in_core)
     }
 
-    /// How schedulers have come to their choices so far whose policies are processes, in the order of their numbers.
+    /// How the choices of user-level schedulers were made so far, in the order of their numbers.
     pub fn decided(&self, view: &View) -> Vec<(ObservedScheduler, Decided)> {
         let of = |(&in_core, &observed): (&CoreScheduler, &ObservedScheduler)| {
             let pages::Decided { followed, stale, by_urgency, by_agent, agent_ran } =
@@ -118,7 +118,7 @@ impl ObservedSchedulers {
         all
     }
 
-    /// Writes that into the result.
+    /// Writes [`ObservedSchedulers::decided`] into the result.
     pub fn complete(&self, view: &View, result: &mut RunResult) {
         for (observed, decided) in self.decided(view) {
             if let Some(of) = result.schedulers.get_mut(observed.index()) {
@@ -127,12 +127,12 @@ impl ObservedSchedulers {
         }
     }
 
-    /// A scheduler of the core is new.
+    /// Adds a new scheduler of the core.
     pub fn add(&mut self, scheduler: CoreScheduler, observed: ObservedScheduler) {
         self.0.insert(scheduler, observed);
     }
 
-    /// A scheduler of the core is no more; the number that it had.
+    /// Removes a scheduler of the core. Returns its number.
     pub fn remove(&mut self, scheduler: CoreScheduler) -> Option<ObservedScheduler> {
         self.0.remove(&scheduler)
     }
@@ -159,13 +159,13 @@ struct OfScheduler {
     vp: ObservedVp,
     /// The scheduler, by its number in the plan.
     scheduler: usize,
-    /// That of the core, or what it had when it was taken out of the hierarchy.
+    /// The core's VP, or what the VP had used when it was removed from the hierarchy.
     is: Result<CoreVp, VpUsage>,
-    /// What it had before the run began.
+    /// What it had used before the run began.
     before: VpUsage,
 }
 
-/// The planned VPs of schedulers, and what they have had of a run.
+/// The planned VPs of schedulers, and what they have used in a run.
 #[derive(Default)]
 pub struct OfSchedulers(Vec<OfScheduler>);
 
@@ -179,7 +179,7 @@ impl OfSchedulers {
         self.0.iter().find(|of| of.vp == vp)?.is.ok()
     }
 
-    /// What they have had so far does not count.
+    /// The run begins: earlier use does not count.
     pub fn begin(&mut self, view: &View, now: Nanos) {
         for of in &mut self.0 {
             if let Ok(core_vp) = of.is {
@@ -188,13 +188,13 @@ impl OfSchedulers {
         }
     }
 
-    /// A VP of the core has been taken out of the hierarchy. No effect where it was nobody's of the plan.
+    /// A VP of the core was removed from the hierarchy. No effect if the VP is not in the plan.
     pub fn retire(&mut self, core_vp: CoreVp, had: VpUsage) {
         self.0.iter_mut().filter(|of| of.is.ok() == Some(core_vp)).for_each(|of| of.is = Err(had));
     }
 
-    /// Writes what the schedulers of the plan have had since the beginning: counted by the core, and so even of those
-    /// that nobody watched.
+    /// Writes what the plan's schedulers have used since the beginning. The core counts it, even for VPs that are not
+    /// watched.
     pub fn complete(&self, view: &View, now: Nanos, result: &mut RunResult) {
         for of in &self.0 {
             let total = &mut result.schedulers[of.scheduler];
@@ -210,8 +210,8 @@ impl OfSchedulers {
     }
 }
 
-/// A record of the core in the numbers of the result; `None`: it is about a scheduler that is no more. The other
-/// arguments are those of [`Built`].
+/// A record of the core in the numbers of the result; `None`: its scheduler no longer exists. The other arguments are
+/// as in [`Built`].
 pub fn planned_record(
     planned: &[ObservedVp],
     observed: &ObservedSchedulers,
@@ -239,7 +239,8 @@ fn what(observed: &ObservedSchedulers, kind: RecordKind) -> Option<What> {
     })
 }
 
-/// The parameters of each VP of an edge: of a share, which is meant for the child whole, its part. None above the root.
+/// The parameters of each VP of an edge: of the share, which is for the child as a whole, a VP gets a part. Default
+/// above the root.
 pub fn vp_params(hierarchy: &Hierarchy, edge: &Edge) -> Params {
     let Some(parent) = edge.parent else { return Params::default() };
     let mut params = scaled(hierarchy, parent, &edge.params, edge.width);
@@ -249,13 +250,12 @@ pub fn vp_params(hierarchy: &Hierarchy, edge: &Edge) -> Params {
     params
 }
 
-/// The parameters of the VP of a thread that nobody placed, below this scheduler of the hierarchy.
+/// The parameters of the VP of a thread that neither file nor request placed, below this scheduler of the hierarchy.
 pub fn unplaced_params(hierarchy: &Hierarchy, scheduler: usize) -> Params {
     scaled(hierarchy, scheduler, &params_of_the_unplaced(hierarchy.schedulers[scheduler].policy), 1)
 }
 
-/// The values of each of the `width` VPs of a child of `parent`, as the core takes them: all, but for the share, as
-/// the child has them.
+/// The core's parameters of each of the `width` VPs of a child of `parent`: the child's own values, except the share.
 fn scaled(hierarchy: &Hierarchy, parent: usize, values: &[u64], width: u16) -> Params {
     let policy = hierarchy.schedulers[parent].policy;
     let mut params = Params::from_slice(values);

@@ -1,6 +1,6 @@
-//! What is to be run: a hierarchy under a workload, its threads and VPs numbered for good, and which threads of a real
-//! machine these are. Every engine starts from this, and every report speaks of its numbers. What is promised to whom
-//! is derived elsewhere. Does no IO.
+//! The plan of a run: a hierarchy under a workload, fixed numbers of its threads and VPs, and the threads of a real
+//! machine that they are. Every engine starts from the plan, and every report uses its numbers. Promises are derived
+//! elsewhere. Does no IO.
 
 pub mod assign;
 mod built;

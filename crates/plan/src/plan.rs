@@ -75,7 +75,7 @@ pub struct PlannedEdge {
 pub struct Plan {
     /// The hierarchy.
     pub hierarchy: Hierarchy,
-    /// VPs and schedulers by number. Their guarantees are empty until somebody who derived them writes them here.
+    /// VPs and schedulers by number. Their guarantees are empty until the code that derives them writes them here.
     pub topology: Arc<Topology>,
     /// The edges to schedulers, parents before children.
     pub edges: Vec<PlannedEdge>,
@@ -94,7 +94,7 @@ pub enum PlanError {
     NoSuchThread {
         /// The task.
         task: String,
-        /// The threads that there are.
+        /// The existing threads.
         threads: Vec<String>,
     },
     /// The hierarchy and the workload disagree about how many instances a thread has.
@@ -206,7 +206,7 @@ impl Plan {
         self.groups.iter().flat_map(move |group| (0..group.count).map(move |instance| one(group, instance)))
     }
 
-    /// What the calculus is to know of the threads that are run, in the order of [`Hierarchy::threads`].
+    /// The calculus' input about the planned threads, in the order of [`Hierarchy::threads`].
     pub fn threads_for_calculus(&self) -> Vec<Instances> {
         let all = mask(None) >> (64 - self.hierarchy.machine.cpus);
         let mut threads: Vec<Instances> =
@@ -246,7 +246,7 @@ impl Plan {
         }
     }
 
-    /// Brings the edges into an order in which every scheduler is hung below all its parents before its children.
+    /// Sorts the edges so that every scheduler is attached to all its parents before its children are attached to it.
     fn sort_edges(&mut self) {
         let mut sorted = Vec::with_capacity(self.edges.len());
         let mut missing: Vec<usize> = vec![0; self.hierarchy.schedulers.len()];

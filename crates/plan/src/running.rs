@@ -1,5 +1,5 @@
-//! What both engines offer to whoever changes a hierarchy while it runs, by the numbers of the core: the entry points
-//! of the core itself, through [`Built`], and what around them differs between simulated and real threads.
+//! What both engines offer for changes of a running hierarchy, in the core's numbers: the entry points of the core
+//! itself, through [`Built`], and the operations around them that differ between simulated and real threads.
 //!
 //! Relies on one change being made at a time. Nothing here decides whether a change may be made.
 
@@ -11,7 +11,7 @@ use hls_units::Nanos;
 /// A thread while it lives. No later thread has the same key, even if it has the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ThreadKey {
-    /// Its number in the system; in the simulator that of its VP in the plan.
+    /// Its number in the system; in the simulator the number of its VP in the plan.
     pub tid: u32,
     /// Its VP in the core.
     pub vp: CoreVp,
@@ -24,11 +24,11 @@ pub struct ThreadKey {
 pub struct EngineThread {
     /// Which thread.
     pub key: ThreadKey,
-    /// The CPUs that it may use, as far as is known at any time of the run, a bit each.
+    /// The CPUs that it may use, a bit each; in the simulator those that it may use at all times of the run.
     pub cpus: u64,
     /// The core's scheduler above it.
     pub scheduler: CoreScheduler,
-    /// The number under which what happens to it is recorded; 0: none.
+    /// The number under which its events are recorded; 0: none.
     pub vp: ObservedVp,
 }
 
@@ -43,33 +43,33 @@ pub trait ChangeableEngine {
     /// What can be read of the core.
     fn view(&mut self) -> &View;
 
-    /// Charges what was used up to now to those who are there before a change; what time it is for the core.
+    /// Charges CPU time used up to now, before a change, to the present VPs. Returns the core's time.
     ///
     /// # Errors
     /// The core cannot be asked.
     fn charge_until_now(&mut self) -> Result<Nanos, CoreError>;
 
-    /// From now on what happens to a VP of the core is recorded under this number, how it stands at first. It is the
-    /// VP of the thread `tid`; 0: of a scheduler.
+    /// Records the events of a VP of the core under this number from now on, and its present state at once. The VP is
+    /// the thread `tid`'s; 0: a scheduler's.
     ///
     /// # Errors
-    /// There is no such VP any more, or it is another's.
+    /// There is no such VP any more, or it is another thread's.
     fn watch(&mut self, core_vp: CoreVp, tid: u32, vp: ObservedVp) -> Result<(), CoreError>;
 
-    /// A VP of the core loses its number; that it left is recorded.
+    /// Takes the number of a VP of the core away, and records that the VP left.
     fn unwatch(&mut self, core_vp: CoreVp);
 
     /// The living thread of this number, however new it is.
     fn thread(&mut self, tid: u32) -> Option<EngineThread>;
 
-    /// The scheduler of the core for threads that nobody placed.
+    /// The scheduler of the core for threads that neither file nor request placed.
     fn default_scheduler(&self) -> CoreScheduler;
 
-    /// The numbers of all threads that there are, in order.
+    /// The numbers of all living threads, in order.
     fn tids(&mut self) -> Vec<u32>;
 
-    /// Moves a thread below a scheduler of the core. No rule of the file moves it again. `above`: the schedulers of the
-    /// result that it was below.
+    /// Moves a thread below a scheduler of the core. No rule of the file moves it again. `above`: the result's
+    /// schedulers above the thread before the move.
     ///
     /// # Errors
     /// [`CoreError::NotFound`]: the thread is gone; else what the core says.
@@ -87,19 +87,19 @@ pub trait ChangeableEngine {
     /// As of [`ChangeableEngine::move_thread`].
     fn set_parameter(&mut self, tid: u32, param: u32, value: u64) -> Result<(), CoreError>;
 
-    /// Suspends a thread, or resumes it: to its scheduler a suspended thread sleeps, whatever it does.
+    /// Suspends a thread, or resumes it. Its scheduler sees a suspended thread as blocked, even if it is runnable.
     ///
     /// # Errors
     /// [`CoreError::NotFound`]: there is no such thread.
     fn suspend(&mut self, tid: u32, is_suspended: bool) -> Result<(), CoreError>;
 
-    /// Nobody takes this place of the plan any more: whom a rule gives it comes to the default scheduler. Returns that
-    /// one, by the core's number, where the thread is yet to come and keeps this number.
+    /// Closes this place of the plan: threads that a rule assigns to it go to the default scheduler. Returns that
+    /// scheduler, by the core's number, if the thread has not come yet and keeps this number.
     fn close_place(&mut self, vp: ObservedVp) -> Option<CoreScheduler>;
 
     /// CPU time that a VP of the core has had.
     fn ran(&mut self, core_vp: CoreVp) -> Nanos;
 
-    /// Time that others than the hierarchy have had, over all CPUs.
+    /// CPU time used outside the hierarchy, over all CPUs.
     fn stolen(&mut self) -> Nanos;
 }

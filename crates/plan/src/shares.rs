@@ -1,21 +1,21 @@
 //! Shares of children of several VPs.
 //!
-//! A share is meant for the child whole, so below proportional share a child of several VPs has a part of it in each.
+//! A share is for the child as a whole, so below proportional share each VP of a child with several VPs gets a part.
 //! Shares are scaled so that all parts are whole numbers, as far as the policy's range allows. Relies on nothing.
 
-/// What the shares of one scheduler's children are multiplied by.
+/// The factor of the shares of one scheduler's children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShareScale {
     /// A multiple of the width of every child.
     common: u64,
-    /// Where the greatest part is beyond the range, all are brought down: by `most / greatest`.
+    /// If the greatest part exceeds the range, all parts are scaled by `most / greatest`.
     most: u64,
     greatest: u64,
 }
 
 impl ShareScale {
     /// The scale for children with these shares and widths, below a policy whose shares are at most `most`. It also
-    /// suits children that come later with one VP, or with `held` VPs, which is how many the scheduler itself holds.
+    /// suits later children with one VP, or with `held` VPs, the number that the scheduler itself holds.
     pub fn new(children: impl Iterator<Item = (u64, u16)> + Clone, held: u16, most: u64) -> ShareScale {
         let widths = children.clone().map(|(_, width)| u64::from(width.max(1)));
         let common = widths.fold(u64::from(held.max(1)), common_multiple);
@@ -29,14 +29,14 @@ impl ShareScale {
         self.common.is_multiple_of(width.max(1).into())
     }
 
-    /// The share of each VP of a child that has `width` of them and this share as a whole.
+    /// The share of each VP of a child that has `width` VPs and this share as a whole.
     pub fn of_a_vp(&self, share: u64, width: u16) -> u64 {
         let part = share.saturating_mul(self.common) / u64::from(width.max(1));
         (part.saturating_mul(self.most) / self.greatest).max(1)
     }
 }
 
-/// The least common multiple, or what is beyond all ranges of shares.
+/// The least common multiple, or a number beyond all ranges of shares.
 fn common_multiple(a: u64, b: u64) -> u64 {
     const MOST: u64 = 1 << 24;
     let (mut x, mut y) = (a, b);

@@ -1,9 +1,9 @@
-//! Things to be done for users by turns: a user with much to be done delays no other user.
+//! A queue of work in which users take turns: a user with much work does not delay other users.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// Things that wait: those of each user in the order in which they came, the users in turn.
+/// Waiting items: each user's in order of arrival, the users in turn.
 #[derive(Debug)]
 pub struct Turns<T> {
     /// By user. No list is empty.
@@ -19,17 +19,17 @@ impl<T> Default for Turns<T> {
 }
 
 impl<T> Turns<T> {
-    /// Something of this user's is to be done, behind what waits already.
+    /// Adds an item behind the user's waiting items.
     pub fn add(&mut self, user: u32, item: T) {
         self.of_users.entry(user).or_default().push_back(item);
     }
 
-    /// Takes the item that has waited longest of the user that has the turn; the user, and the item.
+    /// Takes the item that has waited longest of the user who has the turn. Returns the user and the item.
     pub fn take(&mut self) -> Option<(u32, T)> {
         self.take_of(|_| true)
     }
 
-    /// The same, among the users that may have a turn.
+    /// The same, among the users for whom `may` is true.
     pub fn take_of(&mut self, may: impl Fn(u32) -> bool) -> Option<(u32, T)> {
         let behind = self.of_users.range((Excluded(self.last), Unbounded));
         let user =
@@ -43,7 +43,7 @@ impl<T> Turns<T> {
         Some((user, item))
     }
 
-    /// How much of a user's waits.
+    /// How many items of a user wait.
     pub fn count_of(&self, user: u32) -> usize {
         self.of_users.get(&user).map_or(0, VecDeque::len)
     }

@@ -1,5 +1,5 @@
-//! Which thread of the hierarchy the threads of a machine belong to: stories that are told, and random ones that are
-//! held against a slow account of the same rules.
+//! Which thread of the hierarchy the threads of a machine belong to: hand-written cases, and random ones that are
+//! compared with a slow model of the same rules.
 
 use hls_plan::Plan;
 use hls_plan::assign::{Assignment, Assignments, Counts, Instance, RealThread, Successor};
@@ -118,11 +118,11 @@ fn what_a_command_starts_belongs_to_it() {
     assert_eq!(who.update(&child(22, 20)).0, is(FILM, 2), "its child");
     assert_eq!(who.update(&child(23, 22)).0, Assignment::Full(FILM), "its grandchild");
     assert_eq!(who.update(&child(24, 1)).0, Assignment::Default, "a stranger");
-    // The parent ends, and the grandchild is given to another: kin it stays.
+    // The parent ends, and the grandchild gets another parent: it still belongs to the command.
     assert_eq!(who.exit(22).map(|successor| successor.tid), Some(23));
     assert_eq!(who.update(&child(23, 1)).0, is(FILM, 2));
     assert_eq!(who.update(&child(25, 23)).0, Assignment::Full(FILM));
-    // A number that is used again is no kin.
+    // A reused number does not belong to the command.
     for tid in [20, 21, 23, 25] {
         who.exit(tid);
     }
@@ -139,7 +139,7 @@ fn a_number_that_is_used_again_without_an_end_is_another_thread() {
     assert_eq!(who.update(&process(31, "pipewire", "/")), (Assignment::Full(SOUND), Some(successor)));
 }
 
-/// What may happen on a machine of few threads, processes, names and cgroups.
+/// An event on a machine with few threads, processes, names and cgroups.
 #[derive(Clone, Debug)]
 enum Event {
     Update { tid: u32, tgid: u32, parent: u32, comm: &'static str, cgroup: &'static str },
@@ -159,7 +159,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A slow account of what the rules say.
+/// A slow model of the rules.
 #[derive(Default)]
 struct Account {
     /// By TID: its process, the nodes that it fits, and since which event it fits the same.
@@ -203,7 +203,7 @@ impl Account {
         }
     }
 
-    /// Those that fit this node alone, the one that has for longest first.
+    /// The threads that fit this node alone, those that have fitted it longest first.
     fn of(&self, node: usize) -> Vec<u32> {
         let mut fit: Vec<_> = self.threads.iter().filter(|(_, (_, fits, _))| fits[..] == [node]).collect();
         fit.sort_by_key(|(_, (_, _, since))| *since);
@@ -238,7 +238,7 @@ proptest! {
     }
 }
 
-/// Holds the assignments against the account and what was before; what is held now.
+/// Compares the assignments with the model and with the instances held before. Returns the instances held now.
 fn check(
     who: &Assignments,
     account: &Account,

@@ -1,4 +1,4 @@
-//! From policies to an object: writes the sources into a folder, compiles them there, and reads the object.
+//! Builds an object with policies: writes the sources into a folder, compiles them there, and reads the object.
 
 use crate::cache::{self, Cache, Unusable};
 use crate::confined::{self, Compiler, Outcome};
@@ -19,22 +19,22 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// Numbers of loaded policies; built-in ones have those below.
+/// Numbers of loaded policies; built-in policies have lower numbers.
 pub const NUMBERS: RangeInclusive<u8> = 64..=255;
 
-/// How many bytes of a compiler's messages are read.
+/// The most bytes that are read of a compiler's messages.
 const MAX_MESSAGES: u64 = 1 << 20;
 
-/// What is built, in a folder with all sources.
+/// What to build, in a folder with all sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// What the policies say of themselves, as an object to be read: nothing in it is ever run.
+    /// The descriptions of the policies, as an object that is only read, never run.
     Description,
     /// The core as a shared object, for the simulator.
     Native,
     /// The engine as a BPF object, for the kernel.
     Engine,
-    /// The core as a BPF object that plays tapes: to compare it with the native build.
+    /// The core as a BPF object that plays tapes, to compare it with the native build.
     Replay,
 }
 
@@ -64,10 +64,10 @@ impl Target {
 
     fn flags(self, literature: &[u8], policies: &[(u8, PolicyFile)]) -> Vec<String> {
         let (file, more): (_, &[&str]) = match self {
-            // Optimised as little as lets the compiler see which hooks a policy has.
+            // The lowest level of optimisation with which the compiler sees which hooks a policy has.
             Target::Description => ("core/port/native.flags", &["-O1", "-c"]),
-            // -g1: the linker names lines. Nothing is undefined: what a policy may call is in the core. And calls
-            // within the core stay within it, whatever else the process has.
+            // -g1: the linker names lines. No symbol may be undefined: all functions that a policy may call are in
+            // the core. Calls within the core stay there, whatever other symbols the process has.
             Target::Native => (
                 "core/port/native.flags",
                 &["-g1", "-shared", "-fPIC", "-fno-semantic-interposition", "-Wl,-Bsymbolic,-z,defs"],
@@ -104,18 +104,18 @@ impl Target {
 /// Builds objects. Several builds may run at once.
 #[derive(Clone, Debug)]
 pub struct Builder {
-    /// Where objects are kept by all that they were built from; it is made when it is needed. `None`: nowhere. Where
-    /// there is no compiler, what another one has made of the same is as good: so may machines without one load what
-    /// was built elsewhere.
+    /// The folder of the cache, where an object's name depends on everything that it was built from; created when
+    /// needed. `None`: no cache. On a machine without the compiler, an object that another compiler has built from
+    /// the same sources is used: so such a machine can load policies that were built elsewhere.
     pub cache: Option<PathBuf>,
-    /// How long a compiler may take, by the clock: for one that stands still. Its CPU time has a limit of its own.
+    /// The longest real time of a compiler, to end one that hangs. Its CPU time has a limit of its own.
     pub time_limit: Duration,
-    /// The compiler of native objects: gcc, clang, or what takes the same flags.
+    /// The compiler of native objects: gcc, clang, or one with the same flags.
     pub cc: OsString,
-    /// The compiler of BPF objects. Of versions of clang before 19 the verifier refuses the core.
+    /// The compiler of BPF objects. The verifier refuses the core if a clang before version 19 has compiled it.
     pub clang: OsString,
-    /// The numbers of those policies of the literature that BPF objects have: the verifier need not look at others.
-    /// Other objects have all.
+    /// The numbers of the optional policies (policies of the literature) in BPF objects: the verifier need not look
+    /// at others. Other objects have all of them.
     pub literature: Vec<u8>,
 }
 
@@ -132,7 +132,7 @@ impl Default for Builder {
 pub struct Built {
     /// Its file's content.
     pub bytes: Vec<u8>,
-    /// How long it took to have it.
+    /// How long it took to get it.
     pub took: Duration,
     /// Whether it was in the cache.
     pub cached: bool,
@@ -170,8 +170,8 @@ impl Builder {
         }
     }
 
-    /// The object's place in the cache: another one as soon as anything is different that it is built from, and behind
-    /// that the compiler.
+    /// The object's place in the cache: its name depends on everything that the object is built from, followed by the
+    /// compiler.
     fn place(
         &self,
         cache: &Cache,
@@ -195,7 +195,7 @@ impl Builder {
         }
     }
 
-    /// A name for all that an object is built from, but for the compiler.
+    /// A name for everything that an object is built from, except the compiler.
     fn source_key(&self, target: Target, policies: &[(u8, PolicyFile)]) -> String {
         let mut hash = Sha256::new();
         let mut add = |bytes: &[u8]| {
@@ -220,7 +220,7 @@ impl Builder {
         policies: &[(u8, PolicyFile)],
     ) -> Result<Vec<u8>, Error> {
         let user = confined::user();
-        // Of the folders for temporary files, one that another user can reach.
+        // A folder for temporary files that the compiler's user can reach.
         let parent = user.map_or_else(std::env::temp_dir, |_| "/tmp".into());
         let folder = tempfile::Builder::new().prefix("hls-policy-").tempdir_in(&parent);
         let folder = folder.map_err(|error| failed(&parent, error))?;
@@ -230,10 +230,10 @@ impl Builder {
         if let Some(user) = user {
             give(here, user).map_err(failed)?;
         }
-        // Of this file its writer can change no more than what is in it.
+        // The compiler can change only the content of this file, which has no name.
         let messages = tempfile::tempfile_in(here).map_err(failed)?;
         let arguments = [target.source(), "-o", "object"].map(OsString::from);
-        // The same object wherever it is built.
+        // The object is the same wherever it is built.
         let here_is_nowhere = OsString::from(format!("-ffile-prefix-map={}=.", here.display()));
         let flags = target.flags(&self.literature, policies).into_iter().map(OsString::from);
         let mut command = compiler.command(flags.chain(arguments).chain([here_is_nowhere]), here);
@@ -257,7 +257,7 @@ impl Builder {
     }
 }
 
-/// The cache in this folder; `None`: it is not safe to use, which is said.
+/// The cache in this folder; `None`: it is not safe to use, and a message says so.
 fn open_cache(folder: &Path) -> Result<Option<Cache>, Error> {
     match Cache::open(folder) {
         Ok(cache) => Ok(Some(cache)),
@@ -269,7 +269,7 @@ fn open_cache(folder: &Path) -> Result<Option<Cache>, Error> {
     }
 }
 
-/// Says what a user should know of builds that are made all the same, once in the life of this process.
+/// Prints a warning about builds that are still made, once in the life of this process.
 fn say(what: String) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(what.clone()) {
@@ -277,7 +277,7 @@ fn say(what: String) {
     }
 }
 
-/// Gives all that is below a folder, and the folder, to a user and the group of the same number.
+/// Gives a folder and everything below it to a user and the group of the same number.
 fn give(folder: &Path, user: u32) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -1,6 +1,6 @@
-//! The folder in which builds are kept, each under the name of all that it was made from. Whoever may write there
-//! decides what later builds are: so a folder or a file that others can write is not used. Relies on the names to say
-//! all; never removes a build.
+//! The folder of the cached builds; a build's name depends on everything that it was made from. A user who may write
+//! there decides what later builds are: so a folder or a file that other users can write is not used. Relies on
+//! complete names; never removes a build.
 
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
@@ -13,14 +13,14 @@ use tempfile::NamedTempFile;
 /// The largest object that is read, in bytes: no compiler of ours writes a larger file.
 const MAX_OBJECT: u64 = 64 << 20;
 
-/// A folder of builds in which nobody writes but this user and root.
+/// A folder of builds in which only this user and root can write.
 pub(crate) struct Cache(PathBuf);
 
 /// Why there is no cache.
 pub(crate) enum Unusable {
     /// The system's error.
     Failed(io::Error),
-    /// Others may write there; who.
+    /// Another user may write there: which.
     Writable(String),
 }
 
@@ -31,7 +31,7 @@ impl From<io::Error> for Unusable {
 }
 
 impl Cache {
-    /// The cache in this folder, which is made if need be.
+    /// The cache in this folder, which is created if needed.
     pub(crate) fn open(folder: &Path) -> Result<Cache, Unusable> {
         fs::create_dir_all(folder)?;
         let folder = fs::canonicalize(folder)?;
@@ -48,7 +48,7 @@ impl Cache {
         self.0.join(name)
     }
 
-    /// The first build whose name begins and ends so.
+    /// The first build whose name begins and ends like this.
     pub(crate) fn any(&self, begin: &str, extension: &str) -> io::Result<Option<PathBuf>> {
         let names = fs::read_dir(&self.0)?
             .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
@@ -59,7 +59,7 @@ impl Cache {
         Ok(names.into_iter().filter(fits).min().map(|name| self.place(&name)))
     }
 
-    /// The build at its place; `None`: it is not there, or was written by somebody else.
+    /// The build at its place; `None`: it is not there, or another user may have written it.
     pub(crate) fn get(&self, place: &Path) -> io::Result<Option<Vec<u8>>> {
         match open_file(place) {
             Ok((file, about)) if other_writer(&about).is_none() => read(file).map(Some),
@@ -69,7 +69,7 @@ impl Cache {
         }
     }
 
-    /// Puts a build there: whole, or not at all.
+    /// Puts a build at its place: whole, or not at all.
     pub(crate) fn put(&self, place: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut file = NamedTempFile::new_in(&self.0)?;
         file.write_all(bytes)?;
@@ -79,12 +79,12 @@ impl Cache {
     }
 }
 
-/// Who else can write to a file, or can replace what is in a folder; `None`: nobody but this user and root.
+/// Which other user can write to a file, or can replace files in a folder; `None`: only this user and root.
 pub fn other_writer(about: &Metadata) -> Option<String> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    // In a namespace of users whoever owns `/`, and with it everything, may have another number.
+    // In a user namespace the owner of `/`, who owns everything, may have another number than 0.
     let owner_of_all = fs::metadata("/").map_or(0, |root| root.uid());
-    // In a folder such as /tmp everybody may replace only what is his own.
+    // In a folder such as /tmp (sticky) every user may replace only the user's own files.
     let is_kept_apart = about.is_dir() && about.mode() & 0o1000 != 0;
     match about.mode() {
         _ if ![0, user, owner_of_all].contains(&about.uid()) => Some(format!("user {}", about.uid())),
@@ -97,7 +97,7 @@ pub fn other_writer(about: &Metadata) -> Option<String> {
     }
 }
 
-/// Opens what is a file, and not what a link in its place leads to.
+/// Opens a regular file, but does not follow a link.
 fn open_file(path: &Path) -> io::Result<(File, Metadata)> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
@@ -114,7 +114,7 @@ fn read(file: File) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The object that a compiler has written, in a folder where it may write what it likes.
+/// Reads the object that a compiler has written, from a folder where the compiler may write anything.
 pub(crate) fn read_object(path: &Path) -> io::Result<Vec<u8>> {
     read(open_file(path)?.0)
 }

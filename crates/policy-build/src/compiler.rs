@@ -1,6 +1,6 @@
-//! Messages of compilers, by the lines of the policy author's file. Reads the plain text that gcc, clang and the linker
-//! all write: `FILE:LINE:COLUMN: error: MESSAGE`, with lines before and behind it that say how the compiler came to
-//! that place: by an inclusion, a macro, or a call that was inlined.
+//! Messages of compilers, by the lines of the policy author's file. Reads the plain text of gcc, clang and the
+//! linker: `FILE:LINE:COLUMN: error: MESSAGE`, with lines before and after it that tell how the compiler came to that
+//! place: by an inclusion, a macro, or an inlined call.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::file::PolicyFile;
@@ -32,12 +32,12 @@ struct Message<'o, 'p> {
     text: &'o str,
 }
 
-/// All messages about the policies; empty where there is none.
+/// All messages about the policies; empty if there are none.
 pub(crate) fn diagnostics(output: &str, policies: &[(u8, PolicyFile)]) -> Vec<Diagnostic> {
     let messages =
         Reader { policies, origin: None, origin_leads_to: None, messages: Vec::new() }.read(output);
     let mut found: Vec<Diagnostic> = Vec::new();
-    // Messages about files of the core are consequences of those about the author's.
+    // Messages about files of the core are consequences of messages about the author's.
     let of_the_author =
         |message: &Message<'_, '_>| message.author_place.is_some() || lacking(message, policies).is_some();
     let only_the_author = messages.iter().any(of_the_author);
@@ -57,7 +57,7 @@ fn lacking<'p>(
 ) -> Option<(&'p PolicyFile, String)> {
     let mut words = message.text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     words.find_map(|word| {
-        // Of `asked` and `asked_times` the longer one.
+        // Of the policies `asked` and `asked_times` the one with the longer name.
         let owners = policies.iter().map(|(_, file)| file).filter(|file| file.owns(word));
         let file = owners.max_by_key(|file| file.identifier().len())?;
         file.line_with(word).is_none().then(|| (file, file.in_its_own_words(word)))
@@ -67,7 +67,7 @@ fn lacking<'p>(
 fn diagnostic(complaint: &Message<'_, '_>, policies: &[(u8, PolicyFile)]) -> Option<Diagnostic> {
     let severity = complaint.severity;
     if let (None, Some((file, word))) = (complaint.author_place, lacking(complaint, policies)) {
-        // core/dispatch.h calls a function of that name, which does not exist, where a struct lacks a required hook.
+        // If a struct lacks a required hook, core/dispatch.h calls a function of that name, which does not exist.
         let what = match word.split_once("_lacks_hook_") {
             Some((policy, hook)) => format!("`.{hook}` in `{policy}_policy`"),
             None => format!("`{word}`"),
@@ -75,7 +75,7 @@ fn diagnostic(complaint: &Message<'_, '_>, policies: &[(u8, PolicyFile)]) -> Opt
         let message = format!("lacks {what}, which every policy has: `hls policy contract`");
         return Some(Diagnostic::error(file.path(), None, message));
     }
-    // Where the message names no policy: of several, the one that was added last.
+    // If the message names no policy: the policy that was added last.
     let file =
         complaint.author_place.map(|place| place.file).or_else(|| policies.last().map(|(_, file)| file))?;
     let message = in_words(&file.in_its_own_words(complaint.text));
@@ -96,9 +96,9 @@ fn diagnostic(complaint: &Message<'_, '_>, policies: &[(u8, PolicyFile)]) -> Opt
 /// Reads the output line by line.
 struct Reader<'o, 'p> {
     policies: &'p [(u8, PolicyFile)],
-    /// The author's line that led to the next message, by an inclusion or by a call that was inlined.
+    /// The author's line that led to the next message, by an inclusion or an inlined call.
     origin: Option<AuthorPlace<'p>>,
-    /// The file to which it led, as soon as that is known.
+    /// The file to which it led, once that is known.
     origin_leads_to: Option<&'o str>,
     messages: Vec<Message<'o, 'p>>,
 }
@@ -131,7 +131,7 @@ impl<'o, 'p> Reader<'o, 'p> {
 
     fn complaint(&mut self, place: Option<Place<'o>>, severity: Severity, message: &'o str) {
         let Some(place) = place else {
-            // Without a place: the reason why there is no other message, if it is the first; else a summary.
+            // Without a place: if it is the first message, the reason why there is no other; else a summary.
             if self.messages.is_empty() {
                 self.messages.push(Message { severity, author_place: None, core_place: None, text: message });
             }
@@ -148,7 +148,7 @@ impl<'o, 'p> Reader<'o, 'p> {
         });
     }
 
-    /// Notes say by which line of the author a macro of the core came there, or what else belongs to it.
+    /// A note tells which line of the author used a macro of the core there, or gives further places.
     fn note(&mut self, place: Option<Place<'o>>, message: &'o str) {
         let Some(author_place) = place.and_then(|place| self.author_place(place)) else { return };
         let of_macro = message.contains("expansion of macro") || message.contains("expanded from macro");
@@ -165,7 +165,7 @@ impl<'o, 'p> Reader<'o, 'p> {
     }
 }
 
-/// The place in a line that says from where the compiler came to the place of its next message.
+/// The place in a line that tells from where the compiler came to the place of its next message.
 fn leading_here(line: &str) -> Option<Place<'_>> {
     let from =
         line.strip_prefix("In file included from ").or_else(|| line.trim_start().strip_prefix("from "));
@@ -194,7 +194,7 @@ fn complaint(line: &str) -> Option<(Option<Place<'_>>, Severity, &str)> {
     found.or_else(|| rest.starts_with("undefined reference to ").then_some((at, Severity::Error, rest)))
 }
 
-/// The place at the beginning of a text, `FILE:LINE[:COLUMN]`, and what follows behind it.
+/// The place at the beginning of a text, `FILE:LINE[:COLUMN]`, and the rest of the text.
 fn place(text: &str) -> Option<(Place<'_>, &str)> {
     let (path, rest) = text.split_once(':')?;
     let (line, rest) = number(rest)?;

@@ -1,10 +1,10 @@
-//! A compiler that may do no more than compile. What it reads was written by anybody: `#include "/etc/shadow"` would
-//! have it tell that file in its messages, `.incbin` put it into the object.
+//! Confines compilers so that they can only compile. Their input may be by any user: `#include "/etc/shadow"` would
+//! show that file in their messages, `.incbin` would put it into the object.
 //!
-//! A compiler reads what is installed, reads and writes the folder of its build, and has no network; its memory, its
-//! time and the size of its files have limits. Root's compilers run as a user whom nobody is. Relies on Landlock for
-//! the files, and on Landlock or a namespace for the network; what a kernel lacks of this is returned to be said. The
-//! limits and the user hold on every kernel.
+//! A compiler may read installed files, may read and write the folder of its build, and has no network; its memory,
+//! its time and the size of its files have limits. Compilers that root starts run as an unused user. Relies on
+//! Landlock for the files, and on Landlock or a namespace for the network; anything that the kernel does not support
+//! is returned, so that a warning can be printed. The limits and the user hold on every kernel.
 
 use crate::process;
 use landlock::{
@@ -22,7 +22,7 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 use std::{env, fs, io, thread};
 
-/// Where programs, libraries and headers are installed, and the files by which they are found.
+/// Where programs, libraries and headers are installed, and the files that are needed to find them.
 const INSTALLED: [&str; 12] = [
     "/usr",
     "/bin",
@@ -39,24 +39,24 @@ const INSTALLED: [&str; 12] = [
 ];
 
 /// The limits, as a shell sets them for the program that it becomes: 4 GiB of memory, files of 64 MiB, no core dumps,
-/// 120 s of CPU time; what goes on at the signal for that is ended 30 s later. CPU time, since a machine may be busy.
-/// The largest engine that tests build takes 0.2 GiB, and has 3 MiB.
+/// 120 s of CPU time; a program that ignores the signal for that is killed 30 s later. It is CPU time because a
+/// machine may be busy. The largest engine in the tests needs 0.2 GiB to build, and has 3 MiB.
 const LIMITS: &str = "ulimit -c 0 && ulimit -v 4194304 && ulimit -f 131072 && ulimit -S -t 120 && ulimit -H -t 150 && \
                       exec \"$@\"";
 
-/// User numbers that systemd gives away for the time that a service runs; accounts have others.
+/// User numbers that systemd gives to services while they run; accounts have other numbers.
 const TRANSIENT_USERS: std::ops::Range<u32> = 61184..65520;
 
 /// A compiler of this machine.
 pub(crate) struct Compiler {
     /// The program, by an absolute path.
     pub(crate) path: PathBuf,
-    /// What was installed with it.
+    /// The folder of its installation.
     home: PathBuf,
 }
 
 impl Compiler {
-    /// The program of this name, as a shell finds it.
+    /// Finds the program of this name, as a shell does.
     pub(crate) fn find(name: &OsStr) -> io::Result<Compiler> {
         let is_program = |path: &PathBuf| {
             fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
@@ -80,29 +80,31 @@ impl Compiler {
     ) -> Command {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", LIMITS, "sh"]).arg(&self.path).args(arguments).current_dir(folder);
-        // What a compiler leaves behind goes with the folder; and messages are in English.
+        // Files that a compiler leaves are removed with the folder; messages are in English.
         command.env("TMPDIR", folder).env("HOME", folder).env("XDG_CACHE_HOME", folder).env("LC_ALL", "C");
         command
     }
 }
 
-/// What was installed with a program: in `P` for `P/bin/PROGRAM`, where `P` is no one's home.
+/// The folder of a program's installation: `P` for `P/bin/PROGRAM`, unless `P` contains the user's home; else the
+/// program alone.
 fn installation<'f>(file: &'f Path, home: Option<&OsStr>) -> &'f Path {
     let folder = file.parent().filter(|folder| folder.ends_with("bin")).and_then(Path::parent);
     let has_a_home = |folder: &&Path| home.is_some_and(|home| Path::new(home).starts_with(folder));
     folder.filter(|folder| folder.parent().is_some() && !has_a_home(folder)).unwrap_or(file)
 }
 
-/// The user that a compiler is to be, with a group of the same number; `None`: the one who started it, who is not root.
+/// The user as which a compiler runs, with a group of the same number; `None`: this process's own user, who is not
+/// root.
 pub(crate) fn user() -> Option<u32> {
     let spread = TRANSIENT_USERS.end - TRANSIENT_USERS.start;
     let user = TRANSIENT_USERS.start + std::process::id() % spread;
-    // Where there are no other users, in a namespace that somebody made for himself, its root is an ordinary user.
+    // In a user namespace without this number, root is in fact an ordinary user.
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     (rustix::process::geteuid().is_root() && maps(&map, user)).then_some(user)
 }
 
-/// Whether a map of users has this one: lines of the first number inside, the first outside, and how many.
+/// Whether a map of users has this number: its lines are the first number inside, the first outside, and the count.
 fn maps(map: &str, user: u32) -> bool {
     map.lines().any(|line| {
         let mut numbers = line.split_whitespace().map(str::parse::<u64>);
@@ -115,18 +117,18 @@ fn maps(map: &str, user: u32) -> bool {
     })
 }
 
-/// What came of a compiler.
+/// The outcome of a compiler.
 pub(crate) struct Outcome {
-    /// How it ended; `None`: its time was over, and it was ended.
+    /// How it ended; `None`: it was killed when its time was over.
     pub(crate) status: Option<ExitStatus>,
-    /// What this kernel could not keep it from, in words; empty: nothing.
+    /// What this kernel could not keep it from, as text; empty: nothing.
     pub(crate) exposed: Vec<&'static str>,
 }
 
 /// Runs a compiler's command, as this user.
 ///
 /// # Errors
-/// The system's: it could not be confined, or not be started.
+/// The system's: it could not be confined, or could not be started.
 pub(crate) fn run(
     command: &mut Command,
     compiler: &Compiler,
@@ -135,7 +137,7 @@ pub(crate) fn run(
     limit: Duration,
 ) -> io::Result<Outcome> {
     if let Some(user) = user {
-        // With the user go all other groups of this process.
+        // Setting the user also drops all other groups of this process.
         command.uid(user).gid(user);
     }
     let confined = || {
@@ -143,14 +145,14 @@ pub(crate) fn run(
         let status = process::run(command, limit)?;
         Ok(Outcome { status, exposed })
     };
-    // What a thread may not do, those that it starts may not; other threads of this process may all the same.
+    // A thread's restrictions hold for the processes that it starts, but not for other threads of this process.
     thread::scope(|scope| scope.spawn(confined).join())
         .unwrap_or_else(|_| Err(Error::other("the thread that runs the compiler has failed")))
 }
 
-/// Which limit a compiler has failed for that ended like this and said this, in words; `None`: none.
+/// Which limit a compiler has exceeded, as text, from its exit status and messages; `None`: none.
 pub(crate) fn exceeded(status: ExitStatus, said: &str) -> Option<&'static str> {
-    // As shells and compilers' drivers tell of the signal that ended a program.
+    // Shells and compilers' drivers report the signal that ended a program in this way.
     let ended_by = |signal: Signal| {
         [status.signal(), status.code().map(|code| code - 128)].contains(&Some(signal.as_raw()))
     };
@@ -166,17 +168,17 @@ pub(crate) fn exceeded(status: ExitStatus, said: &str) -> Option<&'static str> {
     }
 }
 
-/// What this machine could not keep a compiler from that this user starts, in words; empty: nothing.
+/// What this machine could not keep a compiler of this user from, as text; empty: nothing.
 ///
 /// # Errors
-/// No compiler could be confined, so that none would be started.
+/// Compilers cannot be confined, so none would be started.
 pub fn exposed() -> io::Result<Vec<&'static str>> {
     let nowhere = Path::new("/dev/null");
     let found = thread::scope(|scope| scope.spawn(|| restrict(nowhere, nowhere)).join());
     found.unwrap_or_else(|_| Err(Error::other("the thread that was to be confined has failed")))
 }
 
-/// Keeps this thread from whatever a compiler has nothing to do with; in words, from what it could not.
+/// Keeps this thread from everything that a compiler does not need. Returns, as text, what it could not keep it from.
 fn restrict(compiler: &Path, folder: &Path) -> io::Result<Vec<&'static str>> {
     let has_own_network = unshare(CloneFlags::CLONE_NEWNET).is_ok();
     let status = restrict_files(compiler, folder).map_err(Error::other)?;
@@ -191,7 +193,7 @@ fn restrict(compiler: &Path, folder: &Path) -> io::Result<Vec<&'static str>> {
 }
 
 fn restrict_files(compiler: &Path, folder: &Path) -> Result<RestrictionStatus, RulesetError> {
-    // Where a kernel knows less of these than this version of the crate, it restricts what it knows.
+    // A kernel that knows fewer of these rights than this version of the crate restricts the ones that it knows.
     let abi = ABI::V10;
     let reading = AccessFs::from_read(abi);
     let writing: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::WriteFile;

@@ -1,14 +1,14 @@
-//! What is wrong with a policy, and where in its author's file.
+//! Mistakes in a policy, with their places in the author's file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// How bad it is.
+/// How serious a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Says more about the error before it.
     Note,
-    /// Worth knowing; the policy is built all the same.
+    /// Worth knowing; the policy is built nevertheless.
     Warning,
     /// The policy cannot be used as it is.
     Error,
@@ -24,7 +24,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One thing that is wrong.
+/// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The author's file, by the path that the caller gave.
@@ -33,7 +33,7 @@ pub struct Diagnostic {
     pub line: Option<usize>,
     /// Counted from 1; `None`: it is about the line as a whole.
     pub column: Option<usize>,
-    /// How bad it is.
+    /// How serious the message is.
     pub severity: Severity,
     /// What was found, and what was expected.
     pub message: String,
@@ -60,9 +60,9 @@ impl fmt::Display for Diagnostic {
 /// Why a policy was not built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The policies are wrong, like this; never empty.
+    /// The mistakes in the policies; never empty.
     Refused(Vec<Diagnostic>),
-    /// The machine lacks something or did not do what it was asked; what, and what to do.
+    /// The machine lacks something, or an operation failed; what, and what to do.
     System(String),
 }
 

@@ -1,4 +1,4 @@
-//! A policy file: read, checked as far as that needs no compiler, and given another name where that is asked for.
+//! A policy file: reads it, checks it as far as that needs no compiler, and renames the policy if that is asked for.
 
 use crate::diagnostic::{Diagnostic, Error};
 use crate::tokens::{self, Kind};
@@ -33,7 +33,7 @@ impl PolicyFile {
         PolicyFile::new(path, bytes)
     }
 
-    /// A policy with the content of its file. The path gives it its name, and is what messages say.
+    /// A policy with the content of its file. The path determines its name, and appears in messages.
     pub fn new(path: &Path, bytes: Vec<u8>) -> Result<PolicyFile, Error> {
         let refuse = |line, what: String| refuse(path, line, what);
         let stem = stem(path).map_err(|what| refuse(None, what))?;
@@ -59,8 +59,8 @@ impl PolicyFile {
         }
     }
 
-    /// The same policy under another name, as hierarchy files have it (`asked-times-2`): so that there may be several
-    /// versions. Every identifier that begins with the old name begins with the new one; lines stay where they are.
+    /// The same policy under another name, in the form of hierarchy files (`asked-times-2`): so several versions can
+    /// exist. Every identifier that begins with the old name then begins with the new one; lines stay where they are.
     pub fn renamed(&self, name: &str) -> Result<PolicyFile, Error> {
         let identifier = name.replace('-', "_");
         let parts = name.split('-').all(is_part);
@@ -74,7 +74,7 @@ impl PolicyFile {
         }
         let (range, _) = self.said_name()?;
         let rename = |text| tokens::rename(text, &self.identifier, &identifier);
-        // Strings stay as they are, but for this one.
+        // This is the only string that changes.
         let text =
             format!("{}\"{name}\"{}", rename(&self.text[..range.start]), rename(&self.text[range.end..]));
         Ok(PolicyFile { identifier, text, ..self.clone() })
@@ -95,14 +95,14 @@ impl PolicyFile {
         &self.identifier
     }
 
-    /// The text that is compiled: that of the author, where the policy was not renamed.
+    /// The text that is compiled: the author's text, if the policy was not renamed.
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// A message with the policy's first name, which its author knows, in place of the other name.
     pub(crate) fn in_its_own_words(&self, message: &str) -> String {
-        // Word by word: the quotes of a message are not those of C.
+        // Word by word: quotes in a message do not follow the rules of C.
         let words = message.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '_'));
         words.map(|word| tokens::rename(word, &self.identifier, &self.stem)).collect()
     }
@@ -120,7 +120,7 @@ impl PolicyFile {
     }
 
     /// A diagnostic about a string of the policy's struct, such as `provides`, from one of its bytes on, with that
-    /// byte's place in the file, where the string stands there.
+    /// byte's place in the file if it can be found.
     pub fn wrong_in(&self, member: &str, byte: usize, message: String) -> Diagnostic {
         let before = self.place_in(member, byte).map(|at| &self.text[..at]);
         let line = before.map(|before| line_of(before, before.len()));
@@ -128,7 +128,8 @@ impl PolicyFile {
         Diagnostic { column, ..Diagnostic::error(&self.path, line, message) }
     }
 
-    /// The place of a byte of such a string, whose parts may be several; of one that a macro hides, the member's.
+    /// The place of a byte of such a string, which may consist of several literals; if a macro hides the string, the
+    /// member's place.
     fn place_in(&self, member: &str, byte: usize) -> Option<usize> {
         let from = self.description()?.end;
         let said = tokens::find(&self.text[from..], &[".", member, "="].map(Some))?;
@@ -136,7 +137,7 @@ impl PolicyFile {
         let solid = tokens::tokens(&self.text[behind..]).filter(|(kind, _)| *kind != Kind::Blank);
         let mut rest = byte;
         for (_, part) in solid.take_while(|(kind, _)| *kind == Kind::Text) {
-            // Its quotes are not of the string.
+            // Without its quotes.
             let length = part.len().saturating_sub(2);
             place = behind + part.start + 1 + rest.min(length);
             if rest < length {
@@ -154,7 +155,7 @@ impl PolicyFile {
         Some(opening[0].start..opening[3].end)
     }
 
-    /// The policy's name in its struct, and where it stands in the file.
+    /// The policy's name in its struct, and its place in the file.
     fn said_name(&self) -> Result<(Range<usize>, &str), Error> {
         let Some(opening) = self.description() else {
             let expected = format!("`static const struct hls_policy {}_policy = {{`", self.stem);

@@ -1,14 +1,14 @@
-//! Policies that are loaded: from the one file of C that its author writes to a build of the whole core with that
-//! policy in it, for the simulator or for the kernel.
+//! Builds loaded policies: from the author's single C file to a build of the whole core with that policy in it, for
+//! the simulator or for the kernel.
 //!
-//! [`PolicyFile`] is a file that was read. [`Builder::build`] compiles the core, whose sources this crate carries, with
-//! a set of them in its registry, by the compilers of the machine; [`Template`] is what a new policy begins as. What
-//! the compilers say, and what the kernel's verifier says of what was built ([`verifier_error`]), is told by the lines
-//! of the author's file.
+//! [`PolicyFile`] is a file that was read. [`Builder::build`] compiles the core, whose sources are in this crate,
+//! with a set of policy files in its registry, using the compilers of the machine; [`Template`] is the beginning of a
+//! new policy. Messages of the compilers, and of the kernel's verifier about a build ([`verifier_error`]), are
+//! translated to lines of the author's file.
 //!
-//! Opens and loads nothing of what it builds. Writes below a folder of its own, which is gone when a build has ended,
-//! and into the cache that it is given. Compilers are confined to that folder; where a kernel cannot do that, and where
-//! others can write into the cache, so that it is not used, it says so on standard error.
+//! Opens and loads nothing that it builds. Writes below a folder of its own, which is removed after a build, and into
+//! the given cache. Compilers are confined to that folder. If the kernel cannot do that, or if the cache is not used
+//! because other users can write into it, a message on standard error says so.
 
 mod build;
 mod cache;

@@ -12,7 +12,7 @@ pub(crate) fn text(path: &str) -> &'static str {
     SOURCES.iter().find(|(name, _)| *name == path).map_or("", |(_, text)| text)
 }
 
-/// What a policy must do and may call: the headers of the contract, each with its path and its text.
+/// The headers of the contract, with everything that a policy must do and may call: each with its path and its text.
 pub fn contract() -> impl Iterator<Item = (&'static str, &'static str)> {
     [
         "core/policy.h",
@@ -27,7 +27,7 @@ pub fn contract() -> impl Iterator<Item = (&'static str, &'static str)> {
     .map(|path| (path, text(path)))
 }
 
-/// What of ours has this name, so that no policy can have it: one of the files, up to its first dot.
+/// The file of ours that has this name up to its first dot, so that no policy can have the name.
 pub(crate) fn taken_by(stem: &str) -> Option<String> {
     let has_stem = |path: &&str| {
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -54,7 +54,7 @@ pub(crate) fn literature() -> impl Iterator<Item = (u8, &'static str)> {
     })
 }
 
-/// The flags in a file of flags: words, but for lines that begin with `#`.
+/// The flags in a file of flags: its words, without lines that begin with `#`.
 pub(crate) fn flags(path: &str) -> impl Iterator<Item = &'static str> {
     text(path).lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace)
 }

@@ -1,11 +1,11 @@
-//! What a new policy begins as: a small one that works, whose comments teach the contract, and a hierarchy to try it.
+//! The template of a new policy: a small working policy whose comments teach the contract, and a hierarchy to try it.
 
 use crate::diagnostic::{Diagnostic, Error};
 use crate::file::PolicyFile;
 use crate::sources;
 use std::path::PathBuf;
 
-/// The name of the template's policy, as C has it; nothing else in its files has it as a part.
+/// The name of the template's policy in C; no other word in its files contains it.
 const STEM: &str = "weighted_turns";
 
 /// The files of the template.
@@ -22,8 +22,8 @@ pub struct Template {
 }
 
 impl Template {
-    /// The files of a policy with this name, which may be that of hierarchy files (`asked-times`) or that of C
-    /// (`asked_times`). Refused where the policy could not be built.
+    /// The files of a policy with this name, in the form of hierarchy files (`asked-times`) or of C (`asked_times`).
+    /// Refused if the policy could not be built.
     pub fn new(name: &str) -> Result<Template, Error> {
         let stem = name.replace('-', "_");
         let path = PathBuf::from(format!("{stem}.c"));

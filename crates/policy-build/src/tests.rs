@@ -1,4 +1,4 @@
-//! What needs no compiler: the words of C, names, files, and what compilers wrote.
+//! Tests that need no compiler: the words of C, names, files, and recorded messages of compilers.
 
 use crate::compiler::diagnostics;
 use crate::contract;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 
-/// A policy as short as can be read.
+/// A policy as short as possible.
 fn policy(path: &str, more: &str) -> PolicyFile {
     let stem =
         Path::new(path).file_stem().and_then(|stem| stem.to_str()).expect("the tests' names are ASCII");
@@ -84,7 +84,7 @@ fn a_template_takes_its_name_and_no_other() {
     }
 }
 
-/// What compilers said (`.said`) of two policies, a renamed one and two whose names begin alike.
+/// Recorded messages of compilers (`.said`) about two policies, a renamed one and two whose names begin alike.
 #[test]
 fn messages_are_told_by_the_line_of_the_author() {
     let two = policy("d/two.c", "int two_grant;").renamed("new").expect("it is a name");

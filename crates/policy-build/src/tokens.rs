@@ -1,5 +1,5 @@
-//! The words of a C file: as much of the language as it takes to rename identifiers and to leave strings, comments and
-//! the count of lines alone. Any text is read; what is not C is read as something.
+//! The words of a C file: enough of the language to rename identifiers without changing strings, comments and the
+//! number of lines. Reads any text; text that is not C gives some pieces, too.
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ fn first(text: &str) -> Option<(Kind, usize)> {
         ('\'', _) => (Kind::Other, quoted(text, '\'')),
         (c, _) if c.is_whitespace() => (Kind::Blank, run(text, char::is_whitespace)),
         (c, _) if is_word(c) && !c.is_ascii_digit() => (Kind::Word, run(text, is_word)),
-        // With its suffix, which is no identifier.
+        // A number with its suffix, which is not an identifier.
         (c, _) if c.is_ascii_digit() => (Kind::Other, run(text, |c| is_word(c) || c == '.')),
         (c, _) => (Kind::Other, c.len_utf8()),
     })
@@ -51,7 +51,7 @@ fn run(text: &str, belongs: impl Fn(char) -> bool) -> usize {
     text.find(|c| !belongs(c)).unwrap_or(text.len())
 }
 
-/// Up to the end of the line, where that is not continued by a backslash.
+/// Up to the end of the line, which a backslash may continue.
 fn end_of_line(text: &str) -> usize {
     let ends = text.match_indices('\n').map(|(at, _)| at);
     let mut ends = ends.filter(|&at| !text[..at].trim_end_matches('\r').ends_with('\\'));
@@ -73,8 +73,8 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// The text with every identifier that is `from`, or begins with it and `_`, beginning with `to` instead; the same for
-/// both in capitals.
+/// Replaces `from` by `to` in every identifier that is `from` or begins with `from_`; the same for both names in
+/// capitals.
 pub(crate) fn rename(text: &str, from: &str, to: &str) -> String {
     let (capital_from, capital_to) = (from.to_uppercase(), to.to_uppercase());
     let mut renamed = String::with_capacity(text.len());
@@ -89,13 +89,13 @@ pub(crate) fn rename(text: &str, from: &str, to: &str) -> String {
     renamed
 }
 
-/// What follows behind the name that a word is, or begins with.
+/// The rest of a word that is `name`, or begins with `name` and `_`.
 pub(crate) fn behind<'w>(word: &'w str, name: &str) -> Option<&'w str> {
     word.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with('_'))
 }
 
-/// The first places where these pieces follow each other, but for blanks: from the first to the last of them. A `None`
-/// is any string.
+/// The first places where these pieces follow each other, apart from blanks, from the first piece to the last. `None`
+/// matches any string.
 pub(crate) fn find(text: &str, pieces: &[Option<&str>]) -> Option<Vec<Range<usize>>> {
     let solid: Vec<_> = tokens(text).filter(|(kind, _)| *kind != Kind::Blank).collect();
     let matches = |window: &[(Kind, Range<usize>)]| {

@@ -1,14 +1,14 @@
 //! Why the kernel's verifier refuses a build, by the lines of the policy author's file.
 //!
-//! Its log follows the programs instruction by instruction, with the source between them, `; TEXT @ FILE:LINE`, and
-//! ends with what it does not accept. Logs have hundreds of megabytes at worst, so they are read from their end.
+//! Its log has the programs' instructions in the order of the check, with source lines between them, `; TEXT @
+//! FILE:LINE`, and ends with the error. Logs may have hundreds of megabytes, so they are read from their end.
 
 use crate::diagnostic::{Diagnostic, Error};
 use crate::file::PolicyFile;
 use crate::words::in_words;
 
-/// Why a BPF object with these policies is not loaded, from all that libbpf prints when it tries: its own messages and
-/// in them the verifier's log. [`Error::System`] where it has nothing to do with them.
+/// Why a BPF object with these policies is not loaded, from the messages of libbpf, which contain the verifier's log.
+/// [`Error::System`] if the policies are not the cause.
 pub fn verifier_error(log: &str, policies: &[(u8, PolicyFile)]) -> Error {
     let refusal = of_the_verifier(log, policies).or_else(|| of_libbpf(log, policies));
     refusal.map_or_else(
@@ -29,7 +29,7 @@ fn of_the_verifier(log: &str, policies: &[(u8, PolicyFile)]) -> Option<Diagnosti
     });
     let (file, line) = match place {
         Some((file, line)) => (file, Some(line)),
-        // Of several it is the last that was added.
+        // The policy that was added last.
         None => (&policies.last()?.1, None),
     };
     Some(Diagnostic::error(file.path(), line, in_words(message)))

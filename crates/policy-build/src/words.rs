@@ -1,6 +1,6 @@
-//! Messages of the compiler and of the verifier about BPF, said in the terms of somebody who writes a policy.
+//! Translates messages of the compiler and the verifier about BPF into the terms of a policy author.
 
-/// What a message means whose text has one of these in it; the first that fits.
+/// The meanings of messages that contain one of these texts; the first match counts.
 const WORDS: &[(&[&str], &str)] = &[
     (
         &["infinite loop detected", "back-edge", "loop is not bounded"],
@@ -50,7 +50,7 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["built-in function '__"], "arithmetic that BPF has not, such as floating point: use whole numbers"),
 ];
 
-/// A message, in these words where there are any, with the original behind them.
+/// A message in these words, followed by the original; the original alone if no words fit.
 pub(crate) fn in_words(message: &str) -> String {
     let known = WORDS.iter().find(|(parts, _)| parts.iter().any(|part| message.contains(part)));
     match known {

@@ -1,4 +1,4 @@
-//! Policies that are built: the template, and all that are built in, under other names.
+//! Builds of policies: the template, and all built-in policies under other names.
 
 use crate::support::{compiler, opened};
 use hls_core::{Calls, Core, CoreError, Params, limits};
@@ -16,7 +16,7 @@ fn template(name: &str) -> PolicyFile {
     PolicyFile::new(&path, text.into_bytes()).expect("a template is a policy")
 }
 
-/// Only what is refused, or only what the system said.
+/// The text of the error: mistakes in the policy, or the system's error.
 fn refusal(outcome: Result<hls_policy_build::Built, Error>) -> String {
     match outcome.expect_err("it was to be refused") {
         Error::Refused(found) => found.iter().map(|one| format!("{one}\n")).collect(),
@@ -24,7 +24,7 @@ fn refusal(outcome: Result<hls_policy_build::Built, Error>) -> String {
     }
 }
 
-/// Working folders of builds that are there now.
+/// The existing working folders of builds.
 fn folders() -> Vec<PathBuf> {
     let all = fs::read_dir(std::env::temp_dir())
         .expect("there is one")
@@ -40,7 +40,7 @@ fn a_template_is_built_for_everything() {
         assert!(built.bytes.starts_with(b"\x7fELF") && !built.cached);
         let has = |text: &str| built.bytes.windows(text.len()).any(|window| window == text.as_bytes());
         assert!(has("asked_times_grant"), "{target:?}");
-        // The same wherever it is built.
+        // The object is the same wherever it is built.
         assert!(!has("hls-policy-"), "{target:?}");
     }
 }
@@ -152,7 +152,7 @@ fn what_a_policy_lacks_is_named() {
         ("`ONE_MESSAGES`", "#define ONE_MESSAGES(M)\n"),
     ] {
         assert!(text.contains(line), "{line}");
-        // A function that is in no struct would be a complaint of its own.
+        // A function that is in no struct would cause a warning of its own.
         let text = text
             .replace(line, "")
             .replace("static u32 one_grant", "__attribute__((unused)) static u32 one_grant");
@@ -186,13 +186,13 @@ fn what_was_built_is_kept_until_something_changes() {
     assert!(build(64, &one).cached);
     let files = fs::read_dir(folder.path().join("made/here")).expect("it was made").count();
     assert_eq!(files, 3);
-    // A cache that cannot be one is an error, not a build that takes long each time.
+    // A cache folder that cannot be used is an error, rather than a slow build each time.
     fs::write(folder.path().join("file"), "").expect("there is room");
     let builder = Builder { cache: Some(folder.path().join("file")), ..Builder::default() };
     assert!(matches!(builder.build(Target::Description, &[(64, one)]), Err(Error::System(_))));
 }
 
-/// What was built elsewhere, in a cache that has come here, is as good where there is no compiler.
+/// Without a compiler, objects that were built elsewhere, in a copied cache, are used.
 #[test]
 fn where_there_is_no_compiler_another_has_built_it() {
     let folder = tempfile::tempdir().expect("there is room");
@@ -230,9 +230,9 @@ fn a_compiler_that_is_missing_is_named_with_its_package() {
 #[test]
 fn a_compiler_that_takes_too_long_is_ended_with_all_that_it_started() {
     let folder = tempfile::tempdir().expect("there is room");
-    // Stands for a compiler whose parts have been started by it, as those of gcc are.
+    // Stands for a compiler that starts other programs, as gcc does.
     let script = compiler(folder.path(), "sh -c 'exec sleep 6173.31' & wait");
-    // A busy machine may end it before it gets so far as to sleep.
+    // On a busy machine it may be killed before it begins to sleep.
     let ended = [1, 4, 16, 64, 256].into_iter().find_map(|seconds| {
         let time_limit = Duration::from_secs(seconds);
         let builder = Builder { cc: script.clone().into(), time_limit, ..Builder::default() };
@@ -253,7 +253,7 @@ fn a_compiler_that_takes_too_long_is_ended_with_all_that_it_started() {
     }
 }
 
-/// The process that sleeps for as long as nobody else does, in `/proc`.
+/// The folder in `/proc` of the process that sleeps for this unique time.
 fn sleeping() -> Option<PathBuf> {
     let processes = fs::read_dir("/proc").expect("it is there").flatten().map(|entry| entry.path());
     let is_it = |path: &PathBuf| {

@@ -1,6 +1,6 @@
-//! Compilers read what anybody has written: what they may reach, and what they may use up.
+//! Compilers read untrusted input: tests what they may reach, and what they may use up.
 //!
-//! Needs the compilers of this machine. Where its kernel cannot confine a compiler these tests say so and are skipped,
+//! Needs the compilers of this machine. If its kernel cannot confine a compiler, these tests say so and are skipped,
 //! except in continuous integration.
 
 use crate::support::{OF_EACH_COMPILER, compiler};
@@ -21,7 +21,7 @@ fn confines() -> bool {
     exposed.is_empty()
 }
 
-/// The template's policy with this before its first line of code, and this behind its last line.
+/// The template's policy with `before` inserted before its first line of code, and `behind` after its last line.
 fn policy(before: &str, behind: &str) -> [(u8, PolicyFile); 1] {
     let [(path, text), _] = Template::new("one").expect("it is a name").files;
     let include = "#include \"../core/policy.h\"\n";
@@ -30,7 +30,7 @@ fn policy(before: &str, behind: &str) -> [(u8, PolicyFile); 1] {
     [(64, PolicyFile::new(&path, text.into_bytes()).expect("it is a policy"))]
 }
 
-/// What a compiler says that is this script, and that fails.
+/// The messages of a failing compiler that is this script.
 fn said_by(script: &str) -> String {
     let folder = tempfile::tempdir().expect("there is room");
     let path = compiler(folder.path(), &format!("{script}\nexit 1"));
@@ -41,7 +41,7 @@ fn said_by(script: &str) -> String {
     }
 }
 
-/// A policy can neither have a file of the caller told in messages nor put into the object.
+/// A policy can neither get a file of the caller into messages nor into the object.
 #[test]
 fn no_file_of_the_caller_is_read() {
     if !confines() {
@@ -71,7 +71,7 @@ fn no_file_of_the_caller_is_read() {
     }
 }
 
-/// What every policy may read is the core.
+/// Every policy may read the core.
 #[test]
 fn the_core_is_read() {
     for target in OF_EACH_COMPILER {
@@ -115,7 +115,7 @@ fn a_compiler_reaches_nothing_but_its_build() {
     }
 }
 
-/// Each is ended by a limit: of time, of memory, or of a file's size.
+/// Each bomb is ended by a limit: of time, of memory, or of a file's size.
 #[test]
 fn a_bomb_ends_with_an_error() {
     let doubled = (1..40)
@@ -136,7 +136,7 @@ fn a_bomb_ends_with_an_error() {
     }
 }
 
-/// A cache in which others write is as good as none.
+/// A cache in which other users can write is not used.
 #[test]
 fn a_cache_that_others_can_write_is_not_used() {
     let folder = tempfile::tempdir().expect("there is room");
@@ -147,7 +147,7 @@ fn a_cache_that_others_can_write_is_not_used() {
     assert_eq!((first.cached, second.cached), (false, true));
     let others_may_write = |path: &Path| fs::set_permissions(path, Permissions::from_mode(0o777));
     others_may_write(&cache).expect("it is ours");
-    // Somebody puts his build in the place of ours.
+    // Another user replaces our build.
     for entry in fs::read_dir(&cache).expect("it is there") {
         fs::write(entry.expect("it is listed").path(), "other").expect("it is ours");
     }

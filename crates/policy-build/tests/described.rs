@@ -1,5 +1,5 @@
-//! What policies say of themselves is read as data: it is what their native build says, nothing is run for it, and an
-//! object that somebody has tampered with is an error.
+//! The descriptions of policies are read as data: they are equal to the descriptions in the native build, no code is
+//! run to read them, and an object that was tampered with is an error.
 //!
 //! Needs the C compiler of this machine.
 
@@ -23,8 +23,8 @@ fn loaded(table: &[PolicyInfo]) -> &[PolicyInfo] {
     loaded
 }
 
-/// The policies of the examples and of the gallery, those that a compiler takes, and as others the built-in ones that
-/// can be loaded: a policy that has pages cannot.
+/// The policies of the examples and of the gallery that a compiler accepts, and the built-in policies that can be
+/// loaded, under other names: a policy with pages cannot be loaded.
 fn all() -> Vec<(u8, PolicyFile)> {
     let folders = ["../../examples/policies", "tests/gallery", "../../policies"];
     let entries = folders.into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
@@ -91,7 +91,7 @@ fn what_no_policy_may_say_is_an_error() {
     assert!(error.contains("`weight`: found the range 100 to 1"), "{error}");
 }
 
-/// A policy may have any code that the compiler takes, and none of it is run to read what the policy says.
+/// A policy may have any code that the compiler accepts, and none of it is run to read the policy's description.
 #[test]
 fn nothing_of_a_policy_is_run() {
     let attack = "__attribute__((constructor)) static void turns_attack(void) { __builtin_trap(); }";
@@ -108,14 +108,14 @@ static SOUND: LazyLock<(Vec<u8>, PolicyTable)> = LazyLock::new(|| {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
-    /// Whatever bytes an object has, reading it comes to an end, with policies that a file can have or an error.
+    /// Reading an object ends for any bytes, with policies that are possible in a file or with an error.
     #[test]
     fn an_object_that_was_tampered_with_is_read_or_refused(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3), 1..4),
         cut in prop::option::weighted(0.05, any::<prop::sample::Index>()),
     ) {
         let mut object = SOUND.0.clone();
-        // Behind its code an object has its tables, which say where everything is; in front of it, its header.
+        // After its code an object has its tables, which contain the offsets of everything; before it, its header.
         let tables = object.len() / 2;
         for (index, byte, place) in changes {
             let at = match place {
@@ -140,7 +140,7 @@ proptest! {
     }
 }
 
-/// Of the same changes as above some leave a sound table and some do not: both are tried.
+/// Some of the changes above leave a sound table and some do not: the test covers both.
 #[test]
 fn every_byte_of_the_table_matters() {
     let (object, table) = &*SOUND;

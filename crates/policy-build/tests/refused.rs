@@ -1,10 +1,10 @@
-//! Policies that are refused: each file of `refused/` by those that it names, at the line where it names them.
+//! Refused policies: each file of `refused/` names the tools that must refuse it, at the line of the mistake.
 //!
-//! `/* found by cc, verifier */` stands behind the line that the first message of these must name, or one of several;
-//! after `at no line: ` it is of those that can name none. Who is not named finds nothing. Beside what the verifier
-//! refuses lies the end of its log, from Linux 6.18; `log` is the verifier where it takes too long to ask it each time.
-//! Where BPF is not allowed only the logs are read, and the test says so; in continuous integration (`CI` is set) it
-//! fails.
+//! `/* found by cc, verifier */` is at the end of the line that the first message of these tools must name, or of one
+//! of several such lines; after `at no line: ` it is for tools that name no line. A tool that is not named must find
+//! nothing. A policy that the verifier refuses has the end of the verifier's log, from Linux 6.18, beside it; `log`
+//! means the verifier if asking it each time takes too long. If BPF is not allowed, only the logs are read, and the
+//! test says so; in continuous integration (`CI` is set) it fails.
 
 use hls_policy_build::{Builder, Error, PolicyFile, Severity, Target, Template, verifier_error};
 use libbpf_rs::{ErrorKind, ObjectBuilder, PrintLevel, set_print};
@@ -15,7 +15,7 @@ use std::sync::Mutex;
 
 const FOLDER: &str = "tests/refused";
 
-/// A file of the folder, with the rest of a policy behind it.
+/// A file of the folder, completed to a policy.
 fn policy(path: &Path) -> PolicyFile {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("the names are ASCII");
     let frame = fs::read_to_string(Path::new(FOLDER).join("frame.h")).expect("it is there");
@@ -34,7 +34,7 @@ fn paths() -> Vec<PathBuf> {
     paths
 }
 
-/// Where somebody is to find something: one of these lines; an empty list: at no line. `None`: nowhere.
+/// The lines of which a tool must name one; an empty list: no line. `None`: the tool must find nothing.
 fn expected(path: &Path, who: &str) -> Option<Vec<usize>> {
     let text = fs::read_to_string(path).expect("it was listed");
     let mut places = None;
@@ -48,7 +48,7 @@ fn expected(path: &Path, who: &str) -> Option<Vec<usize>> {
     places
 }
 
-/// Whoever refuses a policy was expected to, and there.
+/// A tool that refuses a policy was expected to, at this place.
 fn check(path: &Path, who: &str, error: Error) {
     let Error::Refused(found) = error else { panic!("{}: {error}", path.display()) };
     let first = found.into_iter().find(|one| one.severity == Severity::Error).expect("it was refused");
@@ -59,7 +59,7 @@ fn check(path: &Path, who: &str, error: Error) {
     assert!(right, "{who}: expected one of the lines {lines:?}: {first}");
 }
 
-/// Nobody has refused a policy, and that was expected.
+/// No tool refuses the policy, as expected.
 fn check_accepted(path: &Path, who: &str) {
     assert_eq!(expected(path, who), None, "{}: {who} has found nothing", path.display());
 }
@@ -83,12 +83,12 @@ static LOG: Mutex<String> = Mutex::new(String::new());
 
 enum Verdict {
     Loaded,
-    /// What libbpf said.
+    /// The messages of libbpf.
     Refused(String),
     NotAllowed,
 }
 
-/// Has the kernel load an object; one at a time, as libbpf has one way out for what it says.
+/// Has the kernel load an object; one at a time, as libbpf has one callback for its messages.
 fn load(object: &[u8]) -> Verdict {
     static LOADING: Mutex<()> = Mutex::new(());
     let _alone = LOADING.lock().expect("nothing panics there");
@@ -99,7 +99,7 @@ fn load(object: &[u8]) -> Verdict {
     let Err(error) = loaded else { return Verdict::Loaded };
     let log = std::mem::take(&mut *LOG.lock().expect("nothing panics there"));
     if error.kind() == ErrorKind::PermissionDenied && !log.contains("PROG LOAD LOG") {
-        // Not by `eprintln`: what that prints a test that passes keeps to itself.
+        // Not by `eprintln`: the test harness hides what a passing test prints with it.
         let line = format!("the verifier is not asked: BPF cannot be used: {error:#}\n");
         std::io::stderr().write_all(line.as_bytes()).expect("stderr is open");
         assert!(std::env::var_os("CI").is_none_or(|value| value.is_empty()), "{line}");
@@ -112,7 +112,7 @@ fn load(object: &[u8]) -> Verdict {
 fn the_compiler_for_bpf_and_the_verifier_name_the_line() {
     let (for_the_kernel, mut refused): (Vec<_>, Vec<_>) =
         paths().into_iter().partition(|path| expected(path, "clang").is_none());
-    // To build one of these takes seconds, and more to have it verified: each night all are.
+    // Building one of these takes seconds, verifying it takes longer: only the nightly tests do all.
     refused.extend(for_the_kernel.into_iter().find(|path| expected(path, "verifier").is_some()));
     refused_for_bpf(&refused);
 }

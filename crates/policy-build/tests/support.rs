@@ -1,4 +1,4 @@
-//! What several files of tests need.
+//! Helpers for several files of tests.
 
 use hls_core::Library;
 use hls_policy_build::{Builder, PolicyFile, Target};
@@ -7,8 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A target of each compiler, that which takes the least time: what holds for one target of a compiler holds for the
-/// other.
+/// The fastest target of each compiler: what holds for one target of a compiler holds for the other.
 pub const OF_EACH_COMPILER: [Target; 2] = [Target::Description, Target::Replay];
 
 /// The core with these policies, in this process.
@@ -19,8 +18,8 @@ pub fn opened(policies: &[(u8, PolicyFile)]) -> Library {
     Library::open(file.path()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A compiler that is this script, where every user can reach it. Another process writes the script: if this process
-/// had it open for writing while another test forks, it could not be run.
+/// A compiler that is this script, in a place that every user can reach. Another process writes the script: if this
+/// process had it open for writing while another test forks, it could not be run.
 pub fn compiler(folder: &Path, script: &str) -> PathBuf {
     let path = folder.join("compiler");
     let written = Command::new("sh")

@@ -1,6 +1,6 @@
-//! Policies on trial as modules. Those that are built in pass; those of `gallery/` are noticed by what they say of
-//! themselves (`Noticed:`), and leave alone what is beside them; and one that does anything at random, as far as the
-//! contract lets it, never breaks an invariant of the core.
+//! Policies on trial as modules. The built-in ones pass. The bad ones of `gallery/` are noticed as their comments say
+//! (`Noticed:`), and do no harm to other schedulers. A policy that does random things within the contract never
+//! breaks an invariant of the core.
 
 use crate::support;
 use hls_core::{Calls, CoreScheduler, CoreVp, Library, Params, policies};
@@ -37,8 +37,8 @@ fn opened(policies: impl Iterator<Item = PolicyFile>) -> Arc<Library> {
     Arc::new(support::opened(&(64..).zip(policies).collect::<Vec<_>>()))
 }
 
-/// The policies that are built in, as loaded ones, whose names begin with `my-`: all but those that have pages, which
-/// no loaded policy may have.
+/// The built-in policies as loaded ones, with `my-` before their names: all except policies with pages, which no
+/// loaded policy may have.
 fn built_in() -> Arc<Library> {
     static ALL: OnceLock<Arc<Library>> = OnceLock::new();
     let mine = |file: PolicyFile| file.renamed(&format!("my-{}", file.name())).expect("it is a name");
@@ -47,7 +47,7 @@ fn built_in() -> Arc<Library> {
     ALL.get_or_init(|| opened(paths().map(|path| mine(read(&path))))).clone()
 }
 
-/// A machine of one CPU whose root is this policy of [`built_in`].
+/// A machine with one CPU whose root has this policy of [`built_in`].
 fn under(policy: &str) -> (Machine, CoreScheduler) {
     let library = built_in();
     let id = library.loaded().find(|loaded| loaded.name == policy).expect("it is built in").id;
@@ -70,8 +70,7 @@ fn policies_that_are_built_in_pass_as_modules() {
     }
 }
 
-/// By whom, or as what (one of several things, with `|` between them), a policy of the gallery is noticed, and at which
-/// lines, if at any.
+/// How a policy of the gallery is noticed (alternatives have `|` between them), and at which lines, if any.
 fn noticed(path: &Path) -> (String, Vec<usize>) {
     let text = fs::read_to_string(path).expect("it was listed");
     let how = text.lines().find_map(|line| line.split_once("Noticed: ")).expect("it says so").1.trim().into();
@@ -79,7 +78,7 @@ fn noticed(path: &Path) -> (String, Vec<usize>) {
     (how, lines.map(|(at, _)| at + 1).collect())
 }
 
-/// Those whose mistake shows when they run, without taking the process with it: each with its number in a build of all
+/// The policies whose mistake shows at run time, without ending the process: each with its number in a build of all
 /// of them.
 fn running() -> (Arc<Library>, Vec<(u8, PathBuf, String)>) {
     static ALL: OnceLock<Arc<Library>> = OnceLock::new();
@@ -120,7 +119,7 @@ fn trials_notice_what_is_bad() {
     }
 }
 
-/// Whatever it does, what the core itself answers for holds, and nobody waits for ever who may run.
+/// Whatever the policy does, the core's own guarantees hold, and no runnable thread starves.
 #[test]
 fn a_policy_that_does_anything_breaks_nothing_but_itself() {
     let library = opened([read(Path::new("tests/anything/anything.c"))].into_iter());
@@ -176,7 +175,7 @@ impl Beside {
         self.machine.core.ran(vp, self.machine.now).0
     }
 
-    /// For 300 ms threads come and go; the last of them stay.
+    /// Threads come and go for 300 ms; the last of them stay.
     fn run(&mut self) {
         let machine = &mut self.machine;
         for round in 0..100 {
@@ -196,7 +195,7 @@ impl Beside {
     }
 }
 
-/// Every call comes a millisecond late, as if the calls themselves took so long.
+/// Every call comes a millisecond late, as if the calls themselves took that long.
 #[test]
 fn who_asks_to_be_called_too_often_is_noticed_on_slow_machines() {
     let (library, all) = running();
@@ -215,7 +214,7 @@ fn who_asks_to_be_called_too_often_is_noticed_on_slow_machines() {
     }
 }
 
-/// The periods of very many threads end at the same instant. The core calls the policy again and again for that, a few
+/// The periods of very many threads end at the same instant. The core calls the policy repeatedly for that, for a few
 /// threads each time.
 #[test]
 fn nobody_is_disabled_for_many_children() {
@@ -248,7 +247,7 @@ fn nobody_is_disabled_for_short_slices() {
 }
 
 /// Sixteen jobs that need nearly all of the CPU, and periods with few common factors: searches that go on until they
-/// meet a bound, and plans with many jobs.
+/// reach a bound, and plans with many jobs.
 #[test]
 fn nobody_is_disabled_for_a_long_search() {
     let (mut accepted, mut refused) = (0, 0);
@@ -273,7 +272,7 @@ fn nobody_is_disabled_for_a_long_search() {
     assert!(accepted > 100 && refused > 100, "{accepted} accepted, {refused} refused");
 }
 
-/// A policy whose timer is set whenever it is told something, and four threads that tell it as often as they may.
+/// A policy that sets its timer at every message, and four threads that send messages as often as they may.
 #[test]
 fn nobody_is_disabled_for_messages_of_threads() {
     let text = fs::read_to_string("tests/gallery/wrong_message.c").unwrap();
@@ -303,7 +302,7 @@ fn what_is_beside_a_bad_policy_goes_on() {
         beside.run();
         assert_eq!(beside.ran(beside.reserved), 100 * MS, "{}", path.display());
         let name = path.display();
-        // Nobody can tell in a run what this one does from what a policy may do, or nobody tells it anything.
+        // In a run, the behaviour of this policy cannot be distinguished from an allowed one, or it gets no messages.
         let is_seen = !["wait for ever", "register hook"].iter().any(|what| how.contains(what))
             && !path.ends_with("wrong_message.c");
         let entry = beside.machine.core.scheduler(beside.bad).unwrap();
@@ -319,7 +318,7 @@ fn what_is_beside_a_bad_policy_goes_on() {
         let had: Vec<u64> = beside.threads.iter().map(|&thread| beside.ran(thread)).collect();
         let end = beside.machine.now + Nanos(300 * MS);
         beside.machine.settle().and_then(|()| beside.machine.run_until(end)).unwrap();
-        // Two CPUs less the reservation, by four.
+        // Two CPUs minus the reservation, divided by four.
         for (&thread, had) in beside.threads.iter().zip(had) {
             assert!(beside.ran(thread) - had >= 115 * MS, "{name}: {}", beside.ran(thread) - had);
         }

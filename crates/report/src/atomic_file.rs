@@ -31,7 +31,7 @@ impl AtomicFile {
     /// Begins a file that is to stand at `path`.
     ///
     /// # Errors
-    /// Those of creating a file in the directory, or of opening what cannot be replaced.
+    /// The errors of creating a file in the directory, or of opening what cannot be replaced.
     pub fn create(path: &Path) -> io::Result<AtomicFile> {
         match Out::create(path) {
             Ok(out) => Ok(AtomicFile { path: path.to_owned(), out }),
@@ -42,7 +42,7 @@ impl AtomicFile {
     /// Creates or replaces the file with what was written.
     ///
     /// # Errors
-    /// Those of writing the rest and of renaming. What stood at the path is then as it was.
+    /// The errors of writing the rest and of renaming. What stood at the path is then as it was.
     pub fn commit(self) -> io::Result<()> {
         let done = match self.out {
             Out::Direct(mut out) => out.flush(),
@@ -81,7 +81,7 @@ impl Out {
         }
         let target = if existing.is_some() { fs::canonicalize(path)? } else { path.to_owned() };
         if existing.is_some() {
-            // Who may not write a file may not replace it either.
+            // A user that may not write a file may not replace it either.
             File::options().write(true).open(&target)?;
         }
         let directory = match target.parent() {
@@ -103,7 +103,7 @@ fn with_path(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()))
 }
 
-/// The permissions of the file that is replaced, or those that any new file gets; the umask applies to both.
+/// The permissions of the file that is replaced, or a new file's; the umask applies to both.
 fn default_or(existing: Option<Permissions>) -> Permissions {
     use std::os::unix::fs::PermissionsExt;
     existing.unwrap_or_else(|| Permissions::from_mode(0o666))

@@ -10,7 +10,8 @@ use hls_units::Nanos;
 /// No name is longer.
 const NAME_WIDTH: usize = 24;
 
-/// When it broke, to whom what was promised by whom, what came of it, what was stolen, and why.
+/// When a promise broke, to which VP, the promise, the promiser, the shortfall or excess, what was stolen, and the
+/// cause.
 pub fn broken_in_words(topology: &Topology, broken: &Broken) -> String {
     let Broken { vp, ref guarantee, breach, cause } = *broken;
     let to = shorten(topology.child_name(vp), NAME_WIDTH);
@@ -40,7 +41,7 @@ pub fn broken_in_words(topology: &Topology, broken: &Broken) -> String {
     line
 }
 
-/// Whose policy was disabled, when, why, and what is in its place.
+/// The scheduler, its policy that was disabled, when and why, and the fallback.
 pub fn disabled_in_words(disabled: &PolicyDisabled) -> String {
     let PolicyDisabled { at, scheduler, policy, violation, fallback } = disabled;
     let [scheduler, policy] = [scheduler, policy].map(|name| shorten(name, NAME_WIDTH));

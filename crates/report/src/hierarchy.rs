@@ -14,7 +14,7 @@ pub(crate) struct Edge {
     pub child: Child,
     /// How many schedulers are above.
     pub depth: usize,
-    /// Whether it is the last of its parent.
+    /// Whether it is the last edge of its parent.
     pub is_last: bool,
     /// Whether the child, a join, came before, with all that is below it.
     pub is_repeated: bool,
@@ -53,7 +53,7 @@ impl Edge {
     }
 }
 
-/// All edges, each followed by those below its child.
+/// All edges, each followed by the edges below its child.
 pub(crate) fn walk(topology: &Topology) -> Vec<Edge> {
     let mut below = vec![Vec::new(); topology.schedulers.len()];
     let mut roots = Vec::new();
@@ -114,14 +114,14 @@ pub(crate) fn nodes(topology: &Topology) -> Vec<Node> {
     nodes
 }
 
-/// The VPs of one scheduler, those with a common child as one edge; the last edge first, as a stack wants them.
+/// The VPs of one scheduler; VPs with a common child are one edge. The last edge comes first, as a stack wants it.
 fn edges_to(topology: &Topology, vps: &[ObservedVp], depth: usize) -> Vec<Edge> {
     let mut edges: Vec<Edge> = Vec::new();
     for &vp in vps {
         let Some(info) = topology.vps.get(vp.index()) else {
             continue;
         };
-        // A thread is no other's child; only schedulers have several VPs to look for.
+        // A thread has one VP; only schedulers have several VPs to look for.
         let same = match info.child {
             Child::Thread => None,
             child => edges.iter_mut().rev().find(|edge| edge.child == child),

@@ -17,7 +17,7 @@ const FORMAT: u32 = 1;
 /// Writes the result, indented, with a line break at the end.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_json(out: &mut impl Write, result: &RunResult) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &JsonRun::from(result))?;
     writeln!(out)
@@ -28,7 +28,8 @@ pub fn write_json(out: &mut impl Write, result: &RunResult) -> io::Result<()> {
 struct JsonRun<'a> {
     /// Always [`FORMAT`].
     format: u32,
-    /// `sim` or `kernel`; `linux` where the system's own scheduler did it, and times and counts of schedulers are none.
+    /// `sim` or `kernel`; `linux` if the system's own scheduler did it: then there are no times and counts of
+    /// schedulers.
     engine: &'a str,
     seed: u64,
     cpus: u16,
@@ -73,19 +74,19 @@ struct JsonAttachTimes {
 struct JsonExceeded<'a> {
     thread: &'a str,
     at_ns: u64,
-    /// The CPU time that it had for a job, where that is more than expected; else it woke up too soon.
+    /// The CPU time that it had for a job, if that is more than expected; else it woke up too soon.
     #[serde(skip_serializing_if = "Option::is_none")]
     run_ns: Option<u64>,
-    /// How long after the last time it woke up.
+    /// How long after the last wake-up it woke up.
     #[serde(skip_serializing_if = "Option::is_none")]
     after_ns: Option<u64>,
     /// The CPU time that is expected for a job at most.
     expected_run_ns: u64,
-    /// The distance that is expected at least.
+    /// The distance of wake-ups that is expected at least.
     expected_after_ns: u64,
 }
 
-/// A queue: what was put into it, what of that it had no room for, and what waited at the end.
+/// A queue: what was put into it, how much of that it had no room for, and what waited at the end.
 #[derive(Serialize)]
 struct JsonQueue<'a> {
     name: &'a str,
@@ -122,7 +123,7 @@ struct JsonScheduler<'a> {
     misses: u64,
     preemptions: u64,
     migrations: u64,
-    /// How a scheduler whose policy is a process came to its choices.
+    /// How a scheduler with a process as its policy came to its choices.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided: Option<JsonDecided>,
 }
@@ -158,7 +159,8 @@ struct JsonThread<'a> {
     wake_latency: JsonPercentiles,
     /// From the release of a job to its completion.
     response: JsonPercentiles,
-    /// By when every job was to be done, where that is known; null for a thread that serves tasks, which have theirs.
+    /// By when every job was to be done, where that is known; null for a thread that serves tasks, which have their
+    /// own.
     bound_ns: Option<u64>,
     misses: u64,
     frames: u64,
@@ -177,7 +179,7 @@ struct JsonTask<'a> {
     misses: u64,
     /// From the release of a job to its completion.
     worst_ns: u64,
-    /// Whether that job was not done at the end: it took at least so long.
+    /// Whether that job was not done at the end: it took at least that long.
     #[serde(skip_serializing_if = "is_false")]
     worst_is_open: bool,
     /// By when every job was to be done, where that is known.
@@ -193,7 +195,7 @@ struct JsonPercentiles {
     p99_ns: u64,
     p999_ns: u64,
     worst_ns: u64,
-    /// Whether `worst_ns` is of what was not over at the end: it took at least that long.
+    /// Whether `worst_ns` belongs to something that was not over at the end: it took at least that long.
     #[serde(skip_serializing_if = "is_false")]
     worst_is_open: bool,
 }
@@ -237,11 +239,11 @@ struct JsonRequests {
     tested: u64,
     /// The least time by which a piece of CPU time came before it was due; null when none was tested.
     margin_ns: Option<u64>,
-    /// The most that one lacked of what was due, beyond what was stolen in it.
+    /// The most that a request lacked of what was due, beyond what was stolen in it.
     missing_ns: u64,
-    /// When that one began.
+    /// When that request began.
     worst_at_ns: u64,
-    /// The most that one lacked and that was stolen in it.
+    /// The most that a request lacked and that was stolen in it.
     stolen_ns: u64,
     /// `kept`, `stolen`, `late` (within the slack), `short` or `untested`.
     verdict: &'static str,

@@ -29,7 +29,7 @@ pub const fn number(group: &'static str, title: &'static str) -> Column {
 /// Writes `rows` below the titles of `columns`; there is a cell for each column in each row.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_rows<const N: usize>(
     out: &mut impl Write,
     columns: &[Column; N],

@@ -9,7 +9,7 @@ use crate::svg::{Escaped, Tenths, ticks};
 use hls_units::Nanos;
 use std::io::{self, Write};
 
-/// The length of a window, and the CPU time in it, which is never more on each CPU.
+/// The length of a window, and the CPU time in it, which never exceeds the window on one CPU.
 pub type Point = (Nanos, Nanos);
 
 /// What is drawn. Every line begins at the empty window and ends at the longest; its points are in rising order.
@@ -29,7 +29,7 @@ pub struct Supply {
     pub share: Option<(Nanos, String)>,
     /// The least that another guarantee promises, to compare with, and its text.
     pub needed: Option<(Vec<Point>, String)>,
-    /// What is to be said of windows up to a length; without a bar where that is zero.
+    /// What to say of windows up to a length; without a bar where that is zero.
     pub remarks: Vec<(Nanos, String)>,
 }
 
@@ -65,7 +65,7 @@ impl Supply {
     /// Writes the picture.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         Sheet { supply: self, highest: self.highest() }.write(out)
     }
@@ -185,7 +185,7 @@ impl Sheet<'_> {
         Ok(())
     }
 
-    /// A bar from zero to the window's length, with a guide up to the curve, and what there is to say behind it.
+    /// A bar from zero to the window's length, with a guide up to the curve, and the remark behind it.
     fn write_remarks(&self, out: &mut impl Write) -> io::Result<()> {
         for (row, (window, says)) in (0..).zip(&self.supply.remarks) {
             let y = BOTTOM + BELOW_AXIS + row * REMARK_HEIGHT;

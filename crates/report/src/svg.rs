@@ -46,7 +46,7 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// The round instants in the interval: as many as can be, at most about `most`.
+/// The round instants in the interval: as many as possible, at most about `most`.
 pub(crate) fn ticks(from: Nanos, to: Nanos, most: u64) -> Vec<Nanos> {
     let step = round_step(to.saturating_sub(from).0, most);
     let first = from.0.div_ceil(step);
@@ -54,7 +54,7 @@ pub(crate) fn ticks(from: Nanos, to: Nanos, most: u64) -> Vec<Nanos> {
     (first..).map_while(at).collect()
 }
 
-/// The least round step of which at most about `most` are in the length.
+/// The least round step that fits into the length at most about `most` times.
 pub(crate) fn round_step(length: u64, most: u64) -> u64 {
     let mut steps =
         (0..20).flat_map(|power| [1, 2, 5].map(|digit| 10u64.saturating_pow(power).saturating_mul(digit)));

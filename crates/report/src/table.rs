@@ -1,8 +1,8 @@
 //! The result of a run as tables for a person, at most 118 columns wide.
 //!
-//! Long lists are cut: what missed a deadline or broke a promise comes before the rest then, and a line says what was
-//! left out. Shares are of one CPU, so that a scheduler with two CPUs can have 200%. What was seen is rounded against
-//! the promise, but has all its digits where the promise is broken.
+//! Long lists are cut: then what missed a deadline or broke a promise comes first, and a line says what was left out.
+//! Shares are of one CPU, so that a scheduler with two CPUs can have 200%. What was seen is rounded against the
+//! promise, but has all its digits where the promise is broken.
 
 use crate::broken::{cause_in_words, disabled_in_words};
 use crate::format::{count, percent_rounded, shorten, time_ceil, time_exact, time_floor, time_rounded};
@@ -18,15 +18,15 @@ use std::io::{self, Write};
 
 /// No table has more rows.
 const MAX_ROWS: usize = 40;
-/// The verdict names at most so many broken promises.
+/// The verdict names at most this many broken promises.
 const MAX_NAMES: usize = 3;
-/// A name in the verdict is cut to so many columns.
+/// A name in the verdict is cut to this many columns.
 const NAME_WIDTH: usize = 24;
 
 /// Writes the summary and all tables.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_tables(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_summary(out, run)?;
     write_threads_alone(out, run)?;
@@ -38,10 +38,10 @@ pub fn write_tables(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_disabled_policies(out, run)
 }
 
-/// Writes what the threads lived through, and their tasks: the tables of a run of which no more is known.
+/// Writes what the threads lived through, and their tasks: the tables of a run if no more is known of it.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_threads_alone(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_threads(out, run)?;
     write_tasks(out, run)?;
@@ -74,7 +74,7 @@ fn write_exceeded(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     )
 }
 
-/// What became of what was put into the queues of the threads; those that had no room for some of it come first.
+/// What became of the entries of the threads' queues; queues that had no room for some entries come first.
 fn write_queues(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     const COLUMNS: [Column; 4] =
         [text("queue"), number("", "put"), number("", "dropped"), number("", "waiting")];
@@ -192,7 +192,7 @@ fn write_schedulers(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_rest(out, run.schedulers.len() - shown.len(), "schedulers")
 }
 
-/// How schedulers came to their choices whose policies are processes, and what part of their CPU time that cost.
+/// How schedulers with a process as their policy came to their choices, and what part of their CPU time that cost.
 fn write_choices(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     const COLUMNS: [Column; 7] = [
         text("choices of"),
@@ -325,7 +325,7 @@ fn promise_in_words(result: &GuaranteeResult) -> String {
     }
 }
 
-/// The windows in which the CPU was wanted throughout: the least and the most that was seen in those of each length.
+/// The windows in which the CPU was wanted throughout: the least and the most that was seen in windows of each length.
 fn write_windows(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     const COLUMNS: [Column; 9] = [
         text("promised to"),
@@ -358,7 +358,7 @@ fn write_windows(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_rest(out, tested.len() - shown.len(), "windows")
 }
 
-/// Why promises broke, of those of which that is known.
+/// Why promises broke, where that is known.
 fn write_causes(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     let known: Vec<_> = run.guarantees.iter().filter_map(|result| Some((result, result.cause?))).collect();
     for (result, cause) in known.iter().take(MAX_ROWS) {
@@ -379,7 +379,7 @@ fn write_disabled_policies(out: &mut impl Write, run: &RunResult) -> io::Result<
     write_rest(out, run.disabled_policies.len().saturating_sub(MAX_ROWS), "policies that were disabled")
 }
 
-/// Who was promised what by whom.
+/// The VP that was promised something, the promiser, and the promise.
 fn promise(topology: &Topology, result: &GuaranteeResult) -> [String; 3] {
     let to = topology.child_name(result.vp).to_owned();
     let by = result.by.map_or("machine", |by| topology.scheduler_name(by));
@@ -420,7 +420,7 @@ fn in_words(window: &WindowResult) -> String {
 /// Writes in one line whether the promises were kept, and how many deadlines were missed.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_verdict(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     let has = |result: &GuaranteeResult, verdict| result.verdicts().any(|found| found == verdict);
     let how_many = |what: &dyn Fn(&GuaranteeResult) -> bool| {
@@ -465,7 +465,7 @@ pub fn write_verdict(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     writeln!(out)
 }
 
-/// How many tasks took longer than their bounds, and whose; `None` where none did.
+/// How many tasks took longer than their bounds, and of which threads; `None` where none did.
 fn bounds_exceeded(run: &RunResult) -> Option<String> {
     let late: Vec<_> = run.threads.iter().filter(|thread| thread.bounds_exceeded() > 0).collect();
     let number: usize = late.iter().map(|thread| thread.bounds_exceeded()).sum();
@@ -503,7 +503,7 @@ fn write_rest(out: &mut impl Write, left_out: usize, what: &str) -> io::Result<(
     writeln!(out, "  … and {} more {what}: --json lists them all", count(left_out as u64))
 }
 
-/// At most [`MAX_ROWS`] of `all`, in their order; those of the least rank are taken first.
+/// At most [`MAX_ROWS`] of `all`, in their order; items of the least rank are taken first.
 fn pick<T>(all: &[T], rank: impl Fn(&T) -> u8) -> Vec<&T> {
     let mut taken: Vec<usize> = (0..all.len()).collect();
     taken.sort_by_key(|&place| rank(&all[place]));
@@ -519,7 +519,7 @@ fn percentiles(found: &Percentiles) -> [String; 3] {
     [p50, p99, if found.worst_is_open { at_least(time_rounded(found.worst)) } else { worst }]
 }
 
-/// A time that something had lasted for when the run ended, and it did not.
+/// A time that something had lasted for when the run ended, without being over.
 fn at_least(time: String) -> String {
     format!("≥{time}")
 }

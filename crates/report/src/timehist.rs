@@ -1,8 +1,8 @@
 //! One line for each time that a thread leaves a CPU, after the manner of `perf sched timehist`.
 //!
-//! A line tells when and where, who, how long it had been off the CPU before (*wait time*), how much of that it wanted
-//! the CPU (*sch delay*), and how long it ran. Stolen time counts as running here, as it does for perf. Relies on
-//! records in time order; keeps a few words for each VP and writes as it goes.
+//! A line tells when and where which thread ran, how long it had been off the CPU before (*wait time*), how much of
+//! that it wanted the CPU (*sch delay*), and how long it ran. Stolen time counts as running here, as it does for perf.
+//! Relies on records in time order; keeps a few words for each VP and writes as it goes.
 
 use crate::format::{decimal, shorten};
 use hls_monitor::event::{ObservedVp, Record, What};
@@ -16,7 +16,7 @@ const NAME_WIDTH: usize = 30;
 /// Where a thread is, and since when.
 #[derive(Clone, Debug, Default)]
 struct Thread {
-    /// Its name, cut to the column; nothing where the VP is not a thread's.
+    /// Its name, cut to the column; nothing if the VP is not a thread's.
     name: Option<String>,
     /// When it left a CPU last.
     left_at: Option<Nanos>,
@@ -53,7 +53,7 @@ impl<W: Write> TimeHist<W> {
     /// Begins with the heading.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn new(mut out: W, topology: &Topology) -> io::Result<Self> {
         let rule = |width| "-".repeat(width);
         let mut line = |time, cpu, thread: &str, wait, delay, run| {
@@ -65,7 +65,7 @@ impl<W: Write> TimeHist<W> {
         Ok(TimeHist { out, threads })
     }
 
-    /// A VP has come, which may have the number of one that has left.
+    /// A VP has come, which may have the number of a VP that has left.
     pub fn join(&mut self, topology: &Topology, vp: ObservedVp) {
         if self.threads.len() <= vp.index() {
             self.threads.resize(vp.index() + 1, Thread::default());
@@ -76,7 +76,7 @@ impl<W: Write> TimeHist<W> {
     /// Takes the next record.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     pub fn record(&mut self, record: &Record) -> io::Result<()> {
         let thread = self.threads.get_mut(record.vp.index()).filter(|thread| thread.name.is_some());
         let Some(thread) = thread else { return Ok(()) };
@@ -104,7 +104,7 @@ impl<W: Write> TimeHist<W> {
     /// Writes the threads that still run at `end`, flushes, and gives the output back.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     pub fn finish(mut self, end: Nanos) -> io::Result<W> {
         for vp in 0..self.threads.len() {
             if let Some(running) = self.threads[vp].running {

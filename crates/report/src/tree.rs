@@ -1,25 +1,25 @@
 //! The hierarchy as a tree with the guarantee on every edge.
 //!
-//! A join, which has several parents, is written in full below the first of them and only named below the others.
-//! Many threads of one kind (`worker-1`, `worker-2`, …) with one guarantee take one line, and so do those behind the
-//! first few dozen threads of a scheduler.
+//! A join, which has several parents, is written in full below the first of them and only named below the others. Many
+//! threads of one kind (`worker-1`, `worker-2`, …) with one guarantee take one line, and so do all threads after the
+//! first few dozen of a scheduler.
 
 use crate::format::shorten;
 use crate::hierarchy::{Edge, walk};
 use hls_monitor::result::{Child, Topology};
 use std::io::{self, Write};
 
-/// From so many threads of one kind on, they are written as one.
+/// From this many threads of one kind on, they are written as one.
 const MANY: usize = 5;
-/// So many lines of threads follow each other; the rest of the threads there take one.
+/// At most this many lines of threads follow each other; the rest of the threads there take one.
 const MAX_THREADS: usize = 40;
 /// No name takes more columns.
 const NAME_WIDTH: usize = 48;
 
-/// Writes how many CPUs the machine has, and who said so where it was not the file.
+/// Writes how many CPUs the machine has, and what decided it, if not the file.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_machine(out: &mut impl Write, cpus: u16, cpus_from: Option<&str>) -> io::Result<()> {
     let plural = if cpus == 1 { "" } else { "s" };
     let from = cpus_from.map_or_else(String::new, |from| format!(" ({from})"));
@@ -29,7 +29,7 @@ pub fn write_machine(out: &mut impl Write, cpus: u16, cpus_from: Option<&str>) -
 /// Writes the machine and the tree below it; `cpus_from` as for [`write_machine`].
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_tree(out: &mut impl Write, topology: &Topology, cpus_from: Option<&str>) -> io::Result<()> {
     let lines = lines(topology);
     let width = |column: fn(&Line) -> &String| lines.iter().map(|line| column(line).chars().count()).max();
@@ -83,7 +83,7 @@ fn lines(topology: &Topology) -> Vec<Line> {
     lines
 }
 
-/// What the child of an edge is, or the children of `count` alike.
+/// What the child of an edge is, or, of `count` alike, what they are.
 fn kind(topology: &Topology, edge: &Edge, count: usize) -> String {
     match edge.child {
         Child::Thread if count == 1 => "thread".into(),

@@ -69,7 +69,7 @@ pub enum Event {
         /// What is written.
         value: u64,
     },
-    /// Another process decides for the scheduler that is so far in the list of those that have pages.
+    /// Another process decides for the scheduler at this place in the list of schedulers with pages.
     RenewPages(usize),
     /// The scheduler gets the policy of this number in the place of its own, with these parameters.
     Replace(usize, u8, Params),

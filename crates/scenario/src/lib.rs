@@ -2,7 +2,7 @@
 //! are checked, and a policy that the core disables is a failure.
 //!
 //! A [`Script`] is drawn as data ([`Script::draw`]) before its first event is carried out, so that a script that fails
-//! can be made small and printed. A [`Stage`] carries it out on a [`Machine`], a core whose caller keeps the rules of
+//! can be made small and printed. A [`Stage`] carries it out on a [`Machine`], which calls a core by the rules of
 //! `core/hls.h`. Does no IO. Does not contain a policy that crashes or never returns: that ends the process or hangs
 //! it, and the caller has to watch for it.
 

@@ -179,7 +179,7 @@ impl Stage {
         self.machine.core.replace(s, policy, params, self.machine.now)
     }
 
-    /// The scheduler that is so far in the list of those that have pages.
+    /// The scheduler at this place in the list of schedulers with pages.
     fn with_pages(&self, scheduler: usize) -> Result<CoreScheduler, CoreError> {
         let mut paged = self.schedulers.values().filter(|&&s| self.machine.core.pages(s).is_some());
         paged.nth(scheduler).copied().ok_or(CoreError::NotFound)

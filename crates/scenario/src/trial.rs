@@ -71,8 +71,8 @@ impl Trial {
         (stage, Ok(()))
     }
 
-    /// The script of a seed. Beside a policy that is tried are those that every engine has: then the verifier need not
-    /// look at the others.
+    /// The script of a seed. Beside a policy that is tried there are only the policies that every engine has: then the
+    /// verifier need not look at the others.
     pub fn script(&self, seed: u64) -> Script {
         let is_beside = |policy: &&PolicyInfo| self.tried.is_none() || policy.id < limits::FIRST_OPTIONAL;
         let beside: Vec<PolicyInfo> = policies().iter().filter(is_beside).cloned().collect();

@@ -1,5 +1,5 @@
-//! Agents of user-level schedulers that are programs: opens the shared objects that a hierarchy file names, whose code
-//! then runs in this process. Only the simulator plays agents; real threads cannot do what they do.
+//! Agents of user-level schedulers that are programs: opens the shared objects that a hierarchy file names. Their
+//! code then runs in this process. Only the simulator runs such agents; real threads cannot.
 
 use crate::console::Error;
 use hls_core::AgentProgram;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 /// The programs of agents, by their paths in the hierarchy file.
 pub type AgentPrograms = BTreeMap<String, Arc<AgentProgram>>;
 
-/// Opens the programs that the threads of a hierarchy name, by their paths from this folder. Root opens only what root
-/// alone can have written.
+/// Opens the programs that the threads of a hierarchy name, by their paths relative to this folder. As root, opens
+/// only files that root alone can have written.
 ///
 /// # Errors
-/// [`Error::Hierarchy`]: those that cannot be opened, with their places.
+/// [`Error::Hierarchy`]: the programs that cannot be opened, with their places in the file.
 pub fn open_agents(hierarchy: &Hierarchy, folder: &Path) -> Result<AgentPrograms, Error> {
     let (mut programs, mut wrong) = (AgentPrograms::new(), Vec::new());
     for thread in &hierarchy.threads {
@@ -45,7 +45,7 @@ fn open(path: &Path) -> Result<Arc<AgentProgram>, String> {
     AgentProgram::open(&Path::new(".").join(path))
 }
 
-/// Refuses a hierarchy with agents where real threads do what the file says.
+/// Refuses a hierarchy with agents for a run with real threads.
 ///
 /// # Errors
 /// [`Error::Hierarchy`], with the places of all agents.

@@ -1,5 +1,5 @@
-//! The threads of a plan as plain threads of Linux, under whatever scheduler is in force: the baseline that a hierarchy
-//! is compared with. Relies on the process of the threads (`hls_real_threads`); schedules nobody.
+//! Runs the threads of a plan as plain Linux threads under the system's scheduler: the baseline for comparison with a
+//! hierarchy. Relies on the process of the threads (`hls_real_threads`); schedules nothing itself.
 
 use crate::console::{Console, Error};
 use crate::worker;
@@ -11,10 +11,11 @@ use hls_real_threads::{Outcome, ThreadEnd, ThreadProcess};
 use hls_units::Nanos;
 use std::collections::HashMap;
 
-/// The records of the threads are read at least that often.
+/// The records of the threads are read at least once in this time.
 const PATIENCE: Nanos = Nanos::from_millis(50);
 
-/// Has the threads of a plan run for `length`; what each of them got. Schedulers, shares and guarantees have no effect.
+/// Has the threads of a plan run for `length`. Returns what each of them got. Schedulers, shares and guarantees have
+/// no effect.
 ///
 /// # Errors
 /// The system's.

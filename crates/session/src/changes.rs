@@ -1,13 +1,13 @@
-//! Where a change of a running hierarchy is carried out: once, and for both engines.
+//! Carries out changes of a running hierarchy, for both engines.
 //!
 //! ```text
 //!  Manager ─► HierarchyChange ─► carry_out ─┬─► the core's entry point
 //!                                           └─► RunRegistry: who it is in the result
 //! ```
 //!
-//! Relies on its caller to make one change at a time, between two steps of the run. Decides nothing: whether a change
-//! is allowed and keeps every promise, the manager has said before. Says of nothing that it is not there without a look
-//! whether the run goes on ([`ChangeableRun::goes_on`]): of a run that ends the engine finds no thread.
+//! Relies on its caller to make one change at a time, between two steps of the run. Decides nothing: the manager has
+//! checked that the change is allowed and keeps every promise. Reports nothing as missing before it has checked that
+//! the run goes on ([`ChangeableRun::goes_on`]), because after the end of a run the engine finds no thread.
 
 use crate::registry::{RunRegistry, policy_of};
 use hls_calculus::GraphEdge;
@@ -19,7 +19,7 @@ use hls_monitor::result::{Child, SchedulerInfo, VpInfo};
 use hls_plan::{ChangeableEngine, EngineThread, ThreadKey, VpUsage};
 use hls_units::Nanos;
 
-/// A run whose hierarchy can change: an engine, and the registry of who is who in it.
+/// A run whose hierarchy can change: an engine, and the registry of its VPs and schedulers.
 pub trait ChangeableRun<'t> {
     /// What carries it out.
     type Engine: ChangeableEngine;
@@ -27,16 +27,17 @@ pub trait ChangeableRun<'t> {
     /// The engine and the registry.
     fn parts(&mut self) -> (&mut Self::Engine, &mut RunRegistry<'t>);
 
-    /// Passes on all that the engine has recorded up to now; what time that is.
+    /// Passes on all records of the engine up to now. Returns that time.
     fn process_until_now(&mut self) -> Nanos;
 
-    /// What people call a thread.
+    /// The name of a thread.
     fn thread_name(&self, tid: u32) -> String;
 
-    /// Whether the hierarchy has its threads still. What was found missing before this says yes is not there.
+    /// Checks that the hierarchy still has its threads. What was found missing before a successful check does not
+    /// exist.
     ///
     /// # Errors
-    /// [`EngineError::Ended`]: it has them no more; or nobody can tell.
+    /// [`EngineError::Ended`]: it no longer has them. Another error: this cannot be found out.
     fn goes_on(&mut self) -> Result<(), EngineError>;
 
     /// Carries a change out, or refuses it whole.
@@ -45,12 +46,12 @@ pub trait ChangeableRun<'t> {
         self.unless_ended(made)
     }
 
-    /// What was done, or why not: where the run has ended, that it has.
+    /// Passes a result on. If the run has ended, replaces an error by [`EngineError::Ended`].
     fn unless_ended<T>(&mut self, done: Result<T, EngineError>) -> Result<T, EngineError> {
         done.or_else(|error| self.goes_on().and(Err(error)))
     }
 
-    /// Carries a change out, or refuses it whole, for whatever reason the engine finds.
+    /// Carries a change out, or refuses it whole with the engine's error.
     fn make(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         let (engine, registry) = self.parts();
         match change {
@@ -85,9 +86,9 @@ pub trait ChangeableRun<'t> {
         Ok(Created::Nothing)
     }
 
-    /// Moves a thread. One that keeps its number takes the place of the file with it, which nobody has then. One that
-    /// has none gets one, but in the default scheduler, where a trace or a picture is to show it: else nothing of it is
-    /// recorded.
+    /// Moves a thread. A thread that has a number keeps it, and gives up its place of the file, which stays empty. A
+    /// thread without one gets a number if a trace or a picture is to show it and it does not go to the default
+    /// scheduler; otherwise it is not recorded.
     fn move_thread(
         &mut self,
         thread: ThreadKey,
@@ -123,7 +124,7 @@ pub trait ChangeableRun<'t> {
         registry.add_vp(engine, thread.vp, thread.tid, info, scheduler)
     }
 
-    /// Nobody takes this place of the file any more.
+    /// Closes this place of the file: no thread takes it any more.
     fn close_place(&mut self, place: GraphEdge) {
         let (engine, registry) = self.parts();
         let Some(vp) = registry.places.close(place) else { return };
@@ -134,8 +135,7 @@ pub trait ChangeableRun<'t> {
         }
     }
 
-    /// Holds what happens to somebody from now on against this promise, or, where it is none, against no promise any
-    /// more.
+    /// Checks from now on what a promisee gets against this promise; an empty promise ends the checks.
     fn promise(&mut self, to: Promisee, promise: Promise) {
         let now = self.process_until_now();
         if let Some(vp) = self.number_of(to, &promise) {
@@ -143,7 +143,8 @@ pub trait ChangeableRun<'t> {
         }
     }
 
-    /// The number under which what happens to somebody is recorded; who comes by this promise gets one now.
+    /// The number under which a promisee's events are recorded. A thread without a number gets one now for its
+    /// promise.
     fn number_of(&mut self, to: Promisee, promise: &Promise) -> Option<ObservedVp> {
         let is_some = |vp: &ObservedVp| *vp != ObservedVp::NONE;
         let (engine, registry) = self.parts();
@@ -159,7 +160,7 @@ pub trait ChangeableRun<'t> {
         self.number_thread(thread, scheduler)
     }
 
-    /// What became of the promises to these VPs of the core.
+    /// What these VPs of the core were promised and received.
     fn observed(&mut self, core_vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {
         let now = self.process_until_now();
         let (engine, registry) = self.parts();
@@ -174,7 +175,7 @@ pub trait ChangeableRun<'t> {
         if live.contains(&false) { self.goes_on().map(|()| live) } else { Ok(live) }
     }
 
-    /// Where a thread is, if it is there. Whose it is and what it is called, others know.
+    /// Where a thread is, if it exists. Its owner and name come from elsewhere.
     fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError> {
         let (engine, registry) = self.parts();
         match engine.thread(tid) {
@@ -194,7 +195,7 @@ pub trait ChangeableRun<'t> {
         self.threads_of(&tids)
     }
 
-    /// Where those of these threads are that are there.
+    /// Where these threads are, without threads that do not exist.
     fn threads_of(&mut self, tids: &[u32]) -> Result<Vec<Thread>, EngineError> {
         let (engine, registry) = self.parts();
         let found = tids.iter().filter_map(|tid| engine.thread(*tid));
@@ -203,19 +204,19 @@ pub trait ChangeableRun<'t> {
     }
 }
 
-/// A thread where the engine has found it, without what others know.
+/// A thread as the engine has found it, without owner and name.
 fn place_of(found: EngineThread, registry: &RunRegistry) -> Thread {
     let EngineThread { key, cpus, scheduler, vp } = found;
     let (pinned, slot) = (cpus & registry.cpus != registry.cpus, registry.places.of(vp));
     Thread { key, pid: key.tid, comm: String::new(), uid: None, pinned, scheduler, slot }
 }
 
-/// Where a thread is, if it is still the one that is meant.
+/// Where a thread is, if the TID still belongs to the same thread.
 fn living(engine: &mut impl ChangeableEngine, thread: ThreadKey) -> Result<EngineThread, EngineError> {
     engine.thread(thread.tid).filter(|found| found.key == thread).ok_or(EngineError::Gone)
 }
 
-/// Threads may end at any time: the core has not found the one that was there a moment ago.
+/// Threads may end at any time: `NotFound` from the core means that the thread has just ended.
 fn gone_or_refused(error: CoreError) -> EngineError {
     match error {
         CoreError::NotFound => EngineError::Gone,
@@ -223,7 +224,7 @@ fn gone_or_refused(error: CoreError) -> EngineError {
     }
 }
 
-/// Hangs a scheduler below another; which VP of the core that is.
+/// Attaches a scheduler below another. Returns the VP in the core.
 fn attach(
     engine: &mut impl ChangeableEngine,
     registry: &mut RunRegistry,
@@ -240,7 +241,7 @@ fn attach(
     Ok(core_vp)
 }
 
-/// Takes a VP of a scheduler out of the hierarchy, and keeps what it has used.
+/// Removes a VP of a scheduler from the hierarchy, and keeps what it has used.
 fn detach(engine: &mut impl ChangeableEngine, core_vp: CoreVp) -> Result<(), CoreError> {
     let now = engine.charge_until_now()?;
     let usage = VpUsage::of(engine.view(), core_vp, now);
@@ -251,7 +252,7 @@ fn detach(engine: &mut impl ChangeableEngine, core_vp: CoreVp) -> Result<(), Cor
     Ok(())
 }
 
-/// Gives a scheduler another policy in its place. One that refuses a child leaves it to a fallback.
+/// Replaces a scheduler's policy. If the new policy refuses a child, a fallback takes its place.
 fn replace_policy(
     engine: &mut impl ChangeableEngine,
     registry: &mut RunRegistry,
@@ -292,8 +293,7 @@ mod tests {
         fn say(&self, _: &dyn Display) {}
     }
 
-    /// A run that may have ended: then it is as in the kernel, where the engine finds no thread that it did not find
-    /// before.
+    /// A run that may have ended: then, as in the kernel, a thread that the engine does not find may still live.
     struct Run<'t> {
         run: SimulatedRun<'t>,
         has_ended: bool,
@@ -358,7 +358,7 @@ mod tests {
         });
     }
 
-    /// Whatever is missing, or refused, in a run that has ended is so because it has ended.
+    /// Everything that is missing or refused after the end of a run is reported as [`EngineError::Ended`].
     #[test]
     fn nothing_is_said_to_be_missing_where_the_run_has_ended() {
         with_run(true, |run, _| {

@@ -1,11 +1,11 @@
-//! What a session writes for its user: lines while it runs, and why it could not go on. Relies on the caller to
+//! The output of a session for its user: lines while it runs, and the error that stopped it. Relies on the caller to
 //! show them.
 
 use hls_hierarchy::Diagnostic;
 use std::fmt::{self, Display};
 use std::io;
 
-/// Where a session writes what its user is to know at once.
+/// Where a session writes what its user should know at once.
 pub trait Console: Send + Sync {
     /// Shows a line, or a few; the last one ends without a newline.
     fn say(&self, text: &dyn Display);
@@ -14,9 +14,9 @@ pub trait Console: Send + Sync {
 /// Why a session did not come to its end.
 #[derive(Debug)]
 pub enum Error {
-    /// The user's input is to blame, like this.
+    /// The user's input is wrong; the text says how.
     Input(String),
-    /// The hierarchy file is to blame, at these places.
+    /// The hierarchy file is wrong, at these places.
     Hierarchy(Vec<Diagnostic>),
     /// The system failed: a file that cannot be written, an error of ours.
     System(String),

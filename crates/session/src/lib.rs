@@ -1,9 +1,9 @@
-//! A session: one run of a hierarchy from its beginning to its result, whichever engine carries it out.
+//! A session: one run of a hierarchy from its beginning to its result, in either engine.
 //!
-//! [`run`] takes a plan whose promises have been derived, has the simulator or the kernel carry it out, answers the
-//! requests that change it meanwhile, holds what happens against the promises, and writes the files that are asked
-//! for. [`baseline()`] runs the same threads under the system's own scheduler. What the user should know at once goes
-//! to a [`Console`]; nothing here parses arguments or prints.
+//! [`run`] takes a plan with its derived promises, has the simulator or the kernel carry it out, answers the requests
+//! that change it meanwhile, checks what happens against the promises, and writes the files that are asked for.
+//! [`baseline()`] runs the same threads under the system's own scheduler. What the user should know at once goes to a
+//! [`Console`]; nothing here parses arguments or prints.
 //!
 //! ```text
 //!  hls ctl ─► socket ─► Manager ─┐ (channel, kernel engine only)
@@ -39,7 +39,7 @@ use std::sync::Arc;
 /// Carries a run out, and writes its files.
 ///
 /// # Errors
-/// [`Error::Input`] where the hierarchy, its workload or its policies are to blame, [`Error::System`] for all else.
+/// [`Error::Input`] if the hierarchy, its workload or its policies are wrong, [`Error::System`] for everything else.
 pub fn run(
     subject: Subject,
     engine: Engine,

@@ -1,4 +1,4 @@
-//! Everyone who gets the records of a run: the observer, which makes its result, and the writers of its files.
+//! All receivers of the records of a run: the observer, which makes its result, and the writers of its files.
 //!
 //! The files are created before the run, so that a bad name costs no time. They take their final names only after the
 //! run, when all of them are written: a run that fails leaves none. Relies on records coming in order of time.
@@ -18,9 +18,9 @@ use hls_units::Nanos;
 use std::io;
 use std::path::PathBuf;
 
-/// Everyone who gets the records of a run.
+/// All receivers of the records of a run.
 pub struct Listeners<'t> {
-    /// Makes the result, and holds what happens against the promises.
+    /// Makes the result, and checks what happens against the promises.
     pub observer: Observer,
     timeline: Option<(Timeline, AtomicFile)>,
     virtual_time: Option<(VirtualTime<'t>, AtomicFile)>,
@@ -31,7 +31,7 @@ pub struct Listeners<'t> {
 }
 
 impl<'t> Listeners<'t> {
-    /// Creates the observer, with these promises and what threads are expected to want, and the files that are asked
+    /// Creates the observer, with these promises and the expected demands of threads, and the files that are asked
     /// for.
     pub fn new(
         options: &Options,
@@ -100,7 +100,7 @@ impl<'t> Listeners<'t> {
         self.note(traced);
     }
 
-    /// Holds what a VP gets from now on against this promise, or, where the promise is empty, against none any more.
+    /// Checks from now on what a VP gets against this promise; an empty promise ends the checks.
     pub fn promise(&mut self, promise: Promise, now: Nanos) {
         let (vp, text) = (promise.vp, if promise.is_empty() { String::new() } else { promise.text.clone() });
         match promise.is_empty() {
@@ -114,7 +114,7 @@ impl<'t> Listeners<'t> {
         self.note(traced);
     }
 
-    /// A scheduler that was created by a request is no more; `is_of_file`: one of the file, which keeps its number.
+    /// A scheduler was destroyed. `is_of_file`: it is one of the file and keeps its number.
     pub fn remove_scheduler(&mut self, scheduler: ObservedScheduler, is_of_file: bool) {
         if !is_of_file {
             self.observer.destroy_scheduler(scheduler);
@@ -134,7 +134,7 @@ impl<'t> Listeners<'t> {
         }
     }
 
-    /// Passes on how schedulers have come to their choices up to `now` whose policies are processes.
+    /// Passes on how the choices of user-level schedulers were made up to `now`.
     pub fn note_choices(&mut self, now: Nanos, decided: impl FnOnce() -> Vec<(ObservedScheduler, Decided)>) {
         let Some(trace) = &mut self.trace else { return };
         let written =
@@ -147,8 +147,8 @@ impl<'t> Listeners<'t> {
         self.error.take().map_or(Ok(()), Err)
     }
 
-    /// Makes the result, has the engine complete it while the engine's accounts are those of the end, writes the rest
-    /// of the files, and gives all of them their final names.
+    /// Makes the result, has the engine complete it from its final accounts, writes the rest of the files, and gives
+    /// all of them their final names.
     pub fn finish(
         mut self,
         length: Nanos,

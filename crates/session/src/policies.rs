@@ -1,8 +1,8 @@
-//! The policies that a hierarchy file loads: what they say of themselves, and their native build.
+//! The policies that a hierarchy file loads: their descriptions, and their native build.
 //!
-//! The hierarchy file cannot be read without the former, whichever engine runs it then; that is read as data, and
-//! nothing of a policy is run for it. The native build is for the simulator alone, and is its code in this process.
-//! Relies on the compilers of this machine, and keeps the builds for the next time.
+//! The descriptions are needed to read the hierarchy file, for either engine; they are read as data, without running
+//! code of a policy. Only the simulator uses the native build, whose code runs in this process. Relies on the
+//! compilers of this machine, and keeps the builds for the next time.
 
 use crate::console::Error;
 use hls_calculus::schedulers::DeclaredError;
@@ -54,7 +54,7 @@ impl LoadedPolicies {
         Ok(LoadedPolicies { loaded, policies })
     }
 
-    /// The native build of the core with these policies, whose code runs in this process from then on; `None`: there
+    /// The native build of the core with these policies; from then on their code runs in this process. `None`: there
     /// are none.
     ///
     /// # Errors
@@ -74,8 +74,7 @@ pub fn files(sources: &[PolicySource]) -> Result<Vec<(u8, PolicyFile)>, BuildErr
     sources.iter().map(file).collect()
 }
 
-/// A file with a build in it, that leaves nothing behind, and its path in all processes: the dynamic linker takes files
-/// only.
+/// A file in memory with a build in it, and its path in all processes: the dynamic linker takes only files.
 ///
 /// # Errors
 /// The system's.
@@ -94,18 +93,18 @@ pub fn library(sources: &[PolicySource]) -> Result<Library, Error> {
     sources.iter().try_for_each(|source| may_run(&source.path, &source.text))?;
     let files = files(sources).map_err(error)?;
     let builder = builder();
-    // Refuses what no compiler reads.
+    // Refuses mistakes in declarations, which no compiler checks.
     describe(&builder, &files).map_err(error)?;
     let built = builder.build(Target::Native, &files).map_err(error)?;
     let (file, _) = in_memory(&built.bytes)?;
     Library::open_nameless(file).map_err(|error| Error::System(format!("the build of the policies: {error}")))
 }
 
-/// Refuses to run the code of a policy with this text as root, unless root alone can have written it to its file. Whose
-/// code a process runs decides what the process does; and a hierarchy file does not look like a program.
+/// Refuses to run the code of a policy with this text as root, unless root alone can have written it to its file. The
+/// code could do anything as root, and a hierarchy file does not look like a program.
 ///
 /// # Errors
-/// Who else can write to the file, and what to do.
+/// Which other user can write to the file, and what to do.
 pub fn may_run(path: &Path, text: &str) -> Result<(), Error> {
     if !geteuid().is_root() {
         return Ok(());
@@ -114,7 +113,7 @@ pub fn may_run(path: &Path, text: &str) -> Result<(), Error> {
         let advice = "run hls as the user whose policy it is, or a copy of the file that is root's";
         Error::Input(format!("{}: {what}, and its code would run as root; {advice}", path.display()))
     };
-    // The same file is looked at and read: in its place there may be another one by now.
+    // The file that was opened is both checked and read: another file may have its path by now.
     let mut file = File::open(path).map_err(|error| failed(&error))?;
     if let Some(who) = other_writer(&file.metadata()?) {
         return Err(failed(&format_args!("{who} can write to it")));
@@ -124,18 +123,18 @@ pub fn may_run(path: &Path, text: &str) -> Result<(), Error> {
     if is_same { Ok(()) } else { Err(failed(&"it was changed while it was read")) }
 }
 
-/// What policies say of themselves.
+/// The descriptions of policies.
 pub struct Described {
-    /// The object that says it.
+    /// The object with the descriptions.
     pub object: Vec<u8>,
-    /// All policies of a build with these: the built-in ones, and these.
+    /// All policies of a build with these: the built-in ones and these.
     pub infos: PolicyTable,
-    /// Those that files may name.
+    /// The policies that files may name.
     pub policies: Policies,
 }
 
-/// Builds what these policies say of themselves, and reads it. Refuses those that no file could use: for their names,
-/// or for what they declare, which no compiler reads. Runs nothing of them.
+/// Builds and reads the descriptions of these policies. Refuses policies that no file could use, because of their
+/// names or of their declarations, which no compiler checks. Runs no code of them.
 ///
 /// # Errors
 /// What is wrong with each.

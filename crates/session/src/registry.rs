@@ -1,9 +1,9 @@
-//! The registry of a run: who the VPs and schedulers of the core are in the result, who has which place of the file,
-//! and everyone who listens to the records, whichever engine carries the run out.
+//! The registry of a run, for either engine: the result's numbers of the core's VPs and schedulers, the VPs that have
+//! the file's places, and the listeners to the records.
 //!
-//! Schedulers and threads that come into the hierarchy by a request get numbers in the observer, as those of the file
-//! have. Relies on the engine to record the state of a VP when the VP gets its number, and on the caller to hand on all
-//! records up to now before it asks for a change here.
+//! Schedulers and threads that a request adds get numbers in the observer, like the file's. Relies on the engine to
+//! record the state of a VP when the VP gets its number, and on the caller to hand on all records up to now before it
+//! asks for a change here.
 
 use crate::console::Console;
 use crate::listeners::Listeners;
@@ -32,14 +32,14 @@ impl DisabledPolicies {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(disabled);
     }
 
-    /// All of them, in order; none is left.
+    /// Takes all of them, in order.
     pub fn take(&self) -> Vec<PolicyDisabled> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// The places for threads that the file promises something: each an edge of the calculus' graph and the VP of the plan
-/// that has it.
+/// The places for threads to which the file promises something: each is an edge of the calculus' graph, and has a VP
+/// of the plan.
 #[derive(Default)]
 pub struct Places {
     vps: HashMap<GraphEdge, ObservedVp>,
@@ -66,14 +66,14 @@ impl Places {
         self.edges.get(&vp).copied()
     }
 
-    /// Closes a place; the VP that had it.
+    /// Closes a place. Returns the VP that had it.
     pub fn close(&mut self, place: GraphEdge) -> Option<ObservedVp> {
         let vp = self.vps.remove(&place)?;
         self.edges.remove(&vp);
         Some(vp)
     }
 
-    /// A VP leaves its place, which nobody has then.
+    /// A VP leaves its place, which then stays empty.
     pub fn leave(&mut self, vp: ObservedVp) {
         if let Some(place) = self.edges.remove(&vp) {
             self.vps.remove(&place);
@@ -81,7 +81,7 @@ impl Places {
     }
 }
 
-/// Which number everybody in a run has, and everyone who listens to its records.
+/// The numbers of VPs and schedulers in a run, and the listeners to its records.
 pub struct RunRegistry<'t> {
     pub listeners: Listeners<'t>,
     pub places: Places,
@@ -118,7 +118,7 @@ impl<'t> RunRegistry<'t> {
         &mut self.listeners.observer
     }
 
-    /// The policies that are disabled, for the manager to look into.
+    /// The policies that were disabled, for the manager to take.
     pub fn disabled_policies(&self) -> DisabledPolicies {
         self.disabled_policies.clone()
     }
@@ -131,7 +131,8 @@ impl<'t> RunRegistry<'t> {
         self.listeners.record(record);
     }
 
-    /// Notifies user, result and manager of the policies that were disabled since the last time; whether one was.
+    /// Notifies user, result and manager of the policies that were disabled since the last time. Returns whether one
+    /// was.
     pub fn report_disabled_policies(&mut self, engine: &mut impl ChangeableEngine) -> bool {
         let unreported = std::mem::take(&mut self.unreported);
         for Record { at, what, .. } in &unreported {
@@ -193,19 +194,19 @@ impl<'t> RunRegistry<'t> {
         watched.ok().map(|()| vp)
     }
 
-    /// Enters that a VP is below another scheduler from now on. No effect where that one has no number.
+    /// Enters that a VP is below another scheduler from now on. No effect if that scheduler has no number.
     pub fn move_below(&mut self, vp: ObservedVp, scheduler: Option<ObservedScheduler>, now: Nanos) {
         if let Some(scheduler) = scheduler {
             self.listeners.move_below(vp, scheduler, now);
         }
     }
 
-    /// Holds what a VP gets from now on against this promise, or, where the promise is empty, against none any more.
+    /// Checks from now on what a VP gets against this promise; an empty promise ends the checks.
     pub fn promise(&mut self, vp: ObservedVp, promise: Promise, now: Nanos) {
         self.listeners.promise(Promise { vp, ..promise }, now);
     }
 
-    /// What a VP of the core has had of what it was promised. One without a number was promised nothing.
+    /// What a VP of the core was promised and received. A VP without a number was promised nothing.
     pub fn observed(&self, engine: &mut impl ChangeableEngine, core_vp: CoreVp, now: Nanos) -> Observed {
         match engine.built().number(core_vp) {
             ObservedVp::NONE => Observed { ran: engine.ran(core_vp), ..Observed::default() },
@@ -232,7 +233,7 @@ fn added(hierarchy: &Hierarchy) -> Vec<usize> {
     (0..).zip(&hierarchy.schedulers).filter(|(_, scheduler)| scheduler.is_added).map(|(at, _)| at).collect()
 }
 
-/// The hierarchy as the manager starts from it, once the engine has built it. No scheduler has an owner but root.
+/// The layout that the manager starts from, once the engine has built the hierarchy. Root owns every scheduler.
 pub fn layout<C: Calls>(
     plan: &Plan,
     policies: &LoadedPolicies,

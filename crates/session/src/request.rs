@@ -1,4 +1,4 @@
-//! What a caller says of a run before it begins, and what it gets in the end: the same for both engines.
+//! The input and the output of a run, the same for both engines.
 
 use crate::agents::AgentPrograms;
 use crate::console::Error;
@@ -30,22 +30,22 @@ pub enum Engine<'a> {
     Simulator {
         /// How long to run.
         length: Nanos,
-        /// Changes that are asked for meanwhile, in order of time; `None`: the hierarchy stays as it is.
+        /// Requests for changes during the run, in order of time; `None`: the hierarchy stays as it is.
         script: Option<Vec<ScriptedChange<'a>>>,
         /// The programs of the agents that the hierarchy names.
         agents: AgentPrograms,
-        /// Is called with how many parts of how many are done.
+        /// Called with the number of parts done and the number of all parts.
         progress: &'a mut dyn FnMut(u64, u64),
     },
     /// The Linux kernel, by sched_ext: all threads of this machine.
     Kernel {
         /// How long to run; `None`: until Ctrl-C.
         length: Option<Nanos>,
-        /// Where requests are answered.
+        /// The socket where requests are answered.
         socket: &'a Path,
-        /// Is called when the run has got so far.
+        /// Called when the run has reached a step.
         steps: &'a mut dyn FnMut(Step),
-        /// Who holds what keeps the hierarchy attached, and hears signals.
+        /// The supervisor process: holds the attachment of the hierarchy, and receives signals.
         #[cfg(feature = "kernel")]
         keeper: &'a crate::Keeper,
     },
@@ -54,22 +54,22 @@ pub enum Engine<'a> {
 /// How far a run in the kernel has got, with the times that its user has waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It has the kernel verify and load the engine, which takes seconds.
+    /// The kernel verifies and loads the engine, which takes seconds.
     Loads,
-    /// The hierarchy schedules the machine. To load the engine took `load`, all that came then `attach`.
+    /// The hierarchy schedules the machine. Loading the engine took `load`, the steps after it `attach`.
     Attached {
         /// To load.
         load: Duration,
         /// To attach.
         attach: Duration,
     },
-    /// The kernel has its threads back, after so long.
+    /// The kernel has its threads back, after this time.
     Detached(Duration),
 }
 
 /// How to run, in either engine.
 pub struct Options<'a> {
-    /// How the promises were derived, and those of requests are.
+    /// How promises are derived, also for requests.
     pub rules: Rules,
     /// Seed of everything random.
     pub seed: u64,
@@ -77,37 +77,37 @@ pub struct Options<'a> {
     pub paranoid: bool,
     /// How much a promise may be missed by before it counts as broken.
     pub slack: Nanos,
-    /// What is written of the run.
+    /// The files to write.
     pub files: &'a Files,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 pub struct Outcome {
-    /// What everybody got, held against what was promised.
+    /// What VPs and threads got, compared with their promises.
     pub result: RunResult,
     /// How many changes of the script were refused.
     pub refused: usize,
 }
 
-/// The files that a run writes, where they are asked for.
+/// The files that a run writes, if they are asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     /// A trace for Perfetto.
     pub trace: Option<PathBuf>,
-    /// The schedule as a picture (SVG), and from when to when that shows the run.
+    /// The schedule as a picture (SVG), and the start and end of the part of the run that it shows.
     pub timeline: Option<(PathBuf, Nanos, Nanos)>,
-    /// The virtual times of VPs of one scheduler of `bvt` as a picture (SVG), and from when to when.
+    /// The virtual times of VPs of one `bvt` scheduler as a picture (SVG), with its start and end.
     pub virtual_time: Option<(PathBuf, Vec<Borrower>, Nanos, Nanos)>,
     /// Every switch as a line of text.
     pub timehist: Option<PathBuf>,
 }
 
-/// A change that is asked for at a given time, while that time stands still.
+/// A change that is requested at a given simulated time; time stands still meanwhile.
 pub struct ScriptedChange<'a> {
     /// When, from the start of the run.
     pub at: Nanos,
-    /// Asks for the change by the client that it is given, and returns whether it was granted. The other argument says
-    /// whether the thread with a VP of the plan is there.
+    /// Requests the change through the client, and returns whether it was granted. The other argument tells whether
+    /// the thread with a VP of the plan exists.
     pub ask: Box<Ask<'a>>,
 }
 

@@ -1,8 +1,8 @@
-//! A simulated run as a manager's engine: what `hls ctl`, `hls load` and `hls unload` ask of a run in the kernel, a
-//! script asks of this one.
+//! A simulated run as a manager's engine: a script makes the requests that `hls ctl`, `hls load` and `hls unload`
+//! make to a run in the kernel.
 //!
-//! A thread is known by the number of its VP in the plan, which it keeps wherever it is moved. Building a policy takes
-//! no simulated time.
+//! A thread's number is the number of its VP in the plan; a move does not change it. Building a policy takes no
+//! simulated time.
 
 use crate::changes::ChangeableRun;
 use crate::console::Error;
@@ -23,7 +23,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A run in the simulator, and the registry of who is who in it.
+/// A run in the simulator, and the registry of its VPs and schedulers.
 pub struct SimulatedRun<'t> {
     pub simulation: Simulation,
     pub registry: RunRegistry<'t>,
@@ -32,7 +32,7 @@ pub struct SimulatedRun<'t> {
 }
 
 impl SimulatedRun<'_> {
-    /// Runs up to that time, or until a policy is disabled; whether it has come to that time.
+    /// Runs up to `end`, or until a policy is disabled. Returns whether it has reached `end`.
     pub fn run_until(&mut self, end: Nanos) -> Result<bool, Failure> {
         let SimulatedRun { simulation, registry, .. } = self;
         while simulation.step(end, &mut |record| registry.record(record))? {
@@ -43,7 +43,7 @@ impl SimulatedRun<'_> {
         simulation.run_until(end, &mut |record| registry.record(record)).map(|()| true)
     }
 
-    /// Takes the decisions that changes have made due.
+    /// Makes the scheduling decisions that changes have made due.
     pub fn settle(&mut self) -> Result<(), Failure> {
         let SimulatedRun { simulation, registry, .. } = self;
         simulation.settle(&mut |record| registry.record(record))?;
@@ -72,7 +72,7 @@ impl<'t> ChangeableRun<'t> for SimulatedRun<'t> {
         simulation.now()
     }
 
-    /// Whoever asks does so while simulated time stands still.
+    /// Simulated time stands still during a question, so the run cannot end.
     fn goes_on(&mut self) -> Result<(), EngineError> {
         Ok(())
     }
@@ -90,7 +90,7 @@ fn unusable(error: Error) -> EngineError {
 }
 
 impl RunningEngine for SimulatedRun<'_> {
-    /// The core with other policies; `None`: with none that are loaded.
+    /// The core with other policies; `None`: without loaded policies.
     type NextEngine = Option<Arc<Library>>;
     type Reader = Self;
 

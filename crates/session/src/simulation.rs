@@ -17,11 +17,10 @@ use hls_sim::{Failure, Simulation};
 use hls_units::Nanos;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// In how many parts a run is carried out, between which its progress is shown.
+/// The number of parts of a run; progress is shown after each.
 const PARTS: u64 = 1_000;
 
-/// Simulates the plan for `length`, has the changes of a script made meanwhile, and writes the files that are asked
-/// for.
+/// Simulates the plan for `length`, makes the changes of a script meanwhile, and writes the files that are asked for.
 pub fn simulate(
     subject: Subject,
     length: Nanos,
@@ -62,7 +61,7 @@ pub fn simulate(
     Ok(Outcome { result, refused })
 }
 
-/// What is wrong with schedulers whose policy is a program that would have to be started: none runs in simulated time.
+/// Errors for schedulers whose policy is a program that would have to be started: no process runs in simulated time.
 fn with_processes(hierarchy: &hls_hierarchy::model::Hierarchy) -> Vec<Diagnostic> {
     let threads = hierarchy.threads.iter().enumerate();
     let started = threads.filter_map(|(at, thread)| {
@@ -105,7 +104,7 @@ impl<'t> Hierarchy<'t> {
             ..hls_sim::Options::default()
         };
         let machine = derived.machine(&plan).clone();
-        // A run may have 65,536 threads: what only changes need is kept for them alone.
+        // A run may have 65,536 threads: data that only changes need is kept only if changes may come.
         let kept = (may_change && is_sound).then(|| plan.clone());
         let mut simulation = Simulation::new(plan, of_engine).map_err(failed)?;
         let places = kept.as_ref().map(|plan| Places::new(plan, derived)).unwrap_or_default();
@@ -118,7 +117,8 @@ impl<'t> Hierarchy<'t> {
         Ok(Hierarchy::Managed(Box::new(Mutex::new(manager))))
     }
 
-    /// Asks for a change of the script; whether it was granted. No change comes to a hierarchy without a manager.
+    /// Requests a change of the script. Returns whether it was granted. A hierarchy without a manager gets no
+    /// changes.
     fn ask_for(&mut self, change: ScriptedChange) -> Result<bool, Error> {
         let Hierarchy::Managed(manager) = self else { return Ok(true) };
         let manager = &**manager;
@@ -129,7 +129,7 @@ impl<'t> Hierarchy<'t> {
         (change.ask)(&mut Client::of(manager, Peer::ROOT), &is_there)
     }
 
-    /// Runs up to that time.
+    /// Runs up to `end`.
     fn run_until(&mut self, end: Nanos) -> Result<(), Error> {
         while !self.run().run_until(end).map_err(failed)? {
             if let Hierarchy::Managed(manager) = self {
@@ -156,7 +156,7 @@ impl<'t> Hierarchy<'t> {
     }
 }
 
-/// A run that ends early for a broken invariant is our error, else the workload's.
+/// If a run ends early, a broken invariant or lost records are our error; anything else is the workload's.
 fn failed(failure: Failure) -> Error {
     match failure {
         Failure::Broken { .. } | Failure::RecordsLost { .. } => Error::System(failure.to_string()),

@@ -1,5 +1,5 @@
-//! A simulated session as a caller of the crate has it: changes in between are made or refused, the console gets the
-//! reasons, and the result knows who came.
+//! A simulated session through the crate's interface: changes in between are made or refused, the console gets the
+//! reasons, and the result has the threads and schedulers that were added.
 //!
 //! Relies on the simulator alone.
 
@@ -27,7 +27,7 @@ fixed-priority "FP" {
 }
 "#;
 
-/// Keeps what is said.
+/// Keeps the lines that are written.
 #[derive(Default)]
 struct Said(Mutex<Vec<String>>);
 
@@ -48,7 +48,7 @@ fn simulate(
     simulate_into(&Files::default(), changes)
 }
 
-/// Writes these files, too.
+/// Simulates, and writes these files, too.
 fn simulate_into(
     files: &Files,
     changes: impl Fn(&Plan) -> Vec<ScriptedChange<'static>>,
@@ -98,7 +98,7 @@ fn come_and_go(plan: &Plan) -> Vec<ScriptedChange<'static>> {
     ]
 }
 
-/// The picture has the scheduler, with the thread below it, where and while they were there.
+/// The picture shows the scheduler, with the thread below it, at their place and while they existed.
 #[test]
 fn pictures_have_who_came_by_a_request() {
     let folder = tempfile::tempdir().unwrap();
@@ -114,7 +114,7 @@ fn pictures_have_who_came_by_a_request() {
         let is_name =
             |line: &&str| line.contains(r#"class="thread""#) || line.contains(r#"class="scheduler""#);
         let names = picture.lines().filter(is_name).filter_map(|line| line.split(['>', '<']).nth(2));
-        // Behind the CPU, between the root and the default scheduler, which every hierarchy with changes has.
+        // After the CPU, between the root and the default scheduler, which every hierarchy with changes has.
         let names: Vec<&str> = names.skip(1).collect();
         assert_eq!(names, [&["all"], &expected[..], &["rest-2"]].concat(), "from {from} ms");
     }
@@ -125,7 +125,7 @@ fn pictures_have_who_came_by_a_request() {
 fn a_scheduler_comes_and_goes() {
     let (outcome, said) = simulate(come_and_go);
     let Outcome { result, refused } = outcome.unwrap();
-    // Only the first attempt to destroy it: a thread was there.
+    // Only the first attempt to destroy it was refused: a thread was there.
     assert_eq!((refused, &said[..]), (1, &[][..]));
     // For a second `other` had all that the reservation left, and for three seconds half of it, as `third` had.
     let ran = |name: &str| result.threads.iter().find(|thread| result.topology.child_name(thread.vp) == name);
@@ -134,7 +134,7 @@ fn a_scheduler_comes_and_goes() {
     assert_eq!(result.guarantees.iter().filter(|guarantee| !guarantee.is_kept()).count(), 0);
 }
 
-/// Whatever the calculus refuses has changed nothing, and is counted.
+/// A change that the calculus refuses has no effect, and is counted.
 #[test]
 fn what_cannot_be_granted_is_refused() {
     let (outcome, _) = simulate(|plan| {

@@ -2,8 +2,8 @@
 //!
 //! An agent has turns, each while its thread, the one in slot 0 of the scheduler, has a CPU. At the beginning of a turn
 //! it reads the pages and makes up its mind; then the turn takes CPU time; at its end the words that the agent has
-//! changed are written, and the thread parks. What happens in between the agent does not know: its decisions are stale
-//! then, as those of a real one would be. Words are written by calls of the core, so that a tape has them.
+//! changed are written, and the thread parks. The agent does not know what happens in between: its decisions are stale
+//! then, as a real agent's would be. Words are written by calls of the core, so that a tape has them.
 
 use hls_core::ProgramAgent;
 use hls_core::pages::{KernelPage, UserPage};

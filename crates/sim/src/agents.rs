@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// The urgencies that the hierarchy states, by the numbers that the kernel page has of children.
 pub type Urgencies = BTreeMap<u64, u64>;
 
-/// The agent of this kind. That of a program is opened by somebody else.
+/// The agent of this kind; `None` for a program, which the caller opens.
 pub fn of_kind(kind: &program::Agent, urgencies: Urgencies, random: Rand32) -> Option<Box<dyn Agent>> {
     Some(match *kind {
         program::Agent::FixedPriority => Box::new(FixedPriority { urgencies, behind: 0 }),
@@ -36,8 +36,8 @@ fn wanting(kernel: &KernelPage) -> impl Iterator<Item = usize> + '_ {
     (1..SLOTS).filter(|slot| (kernel.wanting >> slot) & 1 == 1)
 }
 
-/// Names these slots, each for one of the CPUs that the scheduler has at once. Of several CPUs what happens on one must
-/// not spoil what was decided for the others.
+/// Names these slots, each for one of the CPUs that the scheduler has at once. If it has several, what happens on one
+/// must not spoil what was decided for the others.
 fn decide(kernel: &KernelPage, user: &mut UserPage, knows_events: u64, slots: &[usize]) {
     let width = kernel.width.max(1) as usize;
     let knows = if width > 1 { Knows::Child } else { Knows::All };
@@ -48,7 +48,7 @@ fn decide(kernel: &KernelPage, user: &mut UserPage, knows_events: u64, slots: &[
     }
 }
 
-/// Decides by the urgencies that the hierarchy states, and says that it knows so many events less than there were.
+/// Decides by the urgencies that the hierarchy states, and says that it knows `behind` events fewer than there were.
 struct FixedPriority {
     urgencies: Urgencies,
     behind: u64,
@@ -66,7 +66,7 @@ impl Agent for FixedPriority {
     }
 }
 
-/// Lets the children have turns. Who yields, wakes up, or has had its slice, goes behind the others.
+/// Lets the children have turns. A child that yields, wakes up, or has had its slice, goes behind the others.
 struct RoundRobin {
     slice: Nanos,
     /// The slots of the children that want a CPU, in the order of their turns.
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use hls_core::pages::{EVENTS, KernelSlot};
 
-    /// The page after these events, whose children are 100, 101 and so on.
+    /// The page after these events; its children are 100, 101 and so on.
     fn page(cpus: u64, wanting: u64, events: &[(PageEvent, usize)]) -> KernelPage {
         let (mut slot, mut ring) = ([KernelSlot::default(); SLOTS], [0; EVENTS]);
         (100..).zip(&mut slot).for_each(|(child, slot)| slot.child = child);

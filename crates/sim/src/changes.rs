@@ -20,7 +20,7 @@ impl Simulation {
     /// Takes the decisions that changes have made due, and delivers the records to `sink`.
     ///
     /// # Errors
-    /// Those of [`Simulation::run_until`].
+    /// The errors of [`Simulation::run_until`].
     pub fn settle(&mut self, sink: &mut Sink) -> Result<(), Failure> {
         self.steps_at_instant = 0;
         self.decide()?;
@@ -58,7 +58,7 @@ impl Simulation {
     }
 }
 
-/// A thread's number is that of its VP in the plan.
+/// A thread's number is the number of its VP in the plan.
 impl ChangeableEngine for Simulation {
     type Core = Core;
 

@@ -27,7 +27,7 @@ pub struct Options {
     pub seed: u64,
     /// Check every invariant of the core after every event.
     pub paranoid: bool,
-    /// The VPs of schedulers whose records are wanted, for statistics; `None`: all, and the releases of jobs, for a
+    /// The VPs of schedulers with records that are wanted, for statistics; `None`: all, and the releases of jobs, for a
     /// trace. The records of threads are always made.
     pub watched: Option<Vec<ObservedVp>>,
     /// Write down every call of the core; see [`Simulation::take_tape`].
@@ -110,7 +110,7 @@ pub struct Simulation {
     /// The thread of each planned VP; [`NO_THREAD`] for the VP of a scheduler.
     pub(crate) thread_of: Vec<u32>,
     sync: Sync,
-    /// The agents of schedulers whose policies are processes, by the numbers of their threads.
+    /// The agents of schedulers with processes as their policies, by the numbers of their threads.
     pub(crate) agents: BTreeMap<u32, Seat>,
     /// A generator of random numbers for each source of interrupts.
     interrupts: Vec<Rand32>,
@@ -138,7 +138,7 @@ pub struct Simulation {
 /// rest follow at the same instant. All of 65,536 threads may arrive at once.
 const EVENTS_AT_ONCE: u32 = 256;
 
-/// In the place of a thread's number where there is none.
+/// Stands for no thread, in the place of a thread's number.
 const NO_THREAD: u32 = u32::MAX;
 
 impl Simulation {
@@ -216,7 +216,7 @@ impl Simulation {
     }
 
     /// Carries out what is due at the next instant, if that is no later than `end`, and returns whether it was.
-    /// [`Simulation::run_until`] repeats this; a caller who acts between two events calls it directly.
+    /// [`Simulation::run_until`] repeats this; a caller that acts between two events calls it directly.
     pub fn step(&mut self, end: Nanos, sink: &mut Sink) -> Result<bool, Failure> {
         let next = self.next_at();
         if next > end {
@@ -285,7 +285,7 @@ impl Simulation {
         observed.complete(core, result);
     }
 
-    /// How schedulers have come to their choices so far whose policies are processes.
+    /// How schedulers with processes as their policies have come to their choices so far.
     pub fn decided(&self) -> Vec<(ObservedScheduler, Decided)> {
         self.built.observed.decided(&self.built.core)
     }
@@ -657,7 +657,7 @@ impl Simulation {
         }
     }
 
-    /// Wakes a thread whose new job begins now.
+    /// Wakes a thread; its new job begins now.
     fn wake_now(&mut self, thread: u32) {
         self.threads[thread as usize].next_job = Job { release: self.now, deadline: Nanos::MAX };
         self.wake(thread);
@@ -714,7 +714,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Removes a thread, by a step of its own or from outside at any of its steps, and wakes who waits for its mutexes.
+    /// Removes a thread, by a step of its own or from outside at any of its steps, and wakes the threads that get its
+    /// mutexes.
     fn leave(&mut self, thread: u32) {
         let vp = std::mem::take(&mut self.core_vps[thread as usize]);
         if vp == CoreVp::NONE {

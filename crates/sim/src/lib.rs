@@ -1,4 +1,4 @@
-//! The simulator: a discrete-event machine whose scheduler is the C core.
+//! The simulator: a discrete-event machine with the C core as its scheduler.
 //!
 //! Deterministic: the same hierarchy, workload and seed give the same records, byte for byte. A run goes like this:
 //! [`hls_plan`] makes threads and VPs of a hierarchy and a workload; [`engine`] carries events out in order of time,

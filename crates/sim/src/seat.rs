@@ -22,7 +22,7 @@ pub(crate) struct Seat {
     pub(crate) turn: Option<(Vec<(UserWord, u64)>, Then)>,
 }
 
-/// The agent is of a program that nobody has opened.
+/// The agent belongs to a program that was not opened.
 pub(crate) struct NotOpened;
 
 impl Seat {
@@ -71,7 +71,7 @@ fn numbers_of_threads(plan: &Plan, edge: ModelEdge) -> Vec<u64> {
     groups.flat_map(PlannedThreads::vps).map(tid).collect()
 }
 
-/// By what number a process knows a thread here.
+/// The number by which a process knows a thread here.
 pub(crate) fn tid(vp: ObservedVp) -> u64 {
     vp.0.into()
 }

@@ -10,11 +10,11 @@ use hls_monitor::event::ObservedVp;
 use hls_plan::vp_params;
 
 impl Simulation {
-    /// Has another agent run the policy of the scheduler above this thread, which is one by its program, from its next
-    /// turn on.
+    /// Has another agent run the policy of the scheduler above this thread from its next turn on. The thread is an
+    /// agent by its program.
     ///
     /// # Panics
-    /// Where the thread has the program of no agent.
+    /// If the thread's program is not an agent's.
     pub fn set_agent(&mut self, thread: ObservedVp, agent: Box<dyn Agent>) {
         let number = self.thread_of[thread.index()];
         self.agents.get_mut(&number).expect("the thread is an agent").agent = agent;

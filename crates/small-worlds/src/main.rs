@@ -23,12 +23,12 @@ decision, each with sequences as long as fit into three quarters of an hour on t
 
 Exit status: 0 everything holds, 1 something is broken, 2 usage.";
 
-/// One of so many states with a known key is explored as well.
+/// One of this many states with a known key is explored as well.
 const TWIN_OF: u64 = 16;
 
-/// What is explored without arguments: so many schedulers, so many events, one of so many hierarchies. Of three
-/// schedulers there are as many as the cube of the policies; the numbers are primes, so that every policy is in every
-/// place of those that are chosen.
+/// What is explored without arguments: the number of schedulers, the number of events, and one of how many hierarchies.
+/// With three schedulers there are as many hierarchies as the cube of the policies; the last numbers are primes, so
+/// that every policy is in every place of the chosen hierarchies.
 const CORE: [(usize, usize, usize); 4] = [(1, 4, 1), (2, 3, 1), (3, 2, 7), (3, 3, 199)];
 
 /// Events of the glue without arguments.
@@ -40,7 +40,7 @@ const DECISION: [(usize, usize); 2] = [(1, 6), (2, 4)];
 /// How many hierarchies are explored between two words about it.
 const PROGRESS: usize = 10_000;
 
-/// Of the hierarchies in which something is broken, so many are printed.
+/// At most this many hierarchies in which something is broken are printed.
 const SHOWN: usize = 5;
 
 fn main() -> ExitCode {
@@ -162,7 +162,7 @@ fn print_interleaving(violation: &Violation) {
     println!("broken: {}", violation.what);
 }
 
-/// From one start after the other: to have the states of all takes too much memory.
+/// From one start after the other: to keep the states of all takes too much memory.
 fn explored_glue(length: usize, world: &World) -> Result<Explored, String> {
     let mut glue = Glue::new(Orders::TODAY).map_err(|error| error.to_string())?.in_world(world);
     let starts = glue.starts()?;

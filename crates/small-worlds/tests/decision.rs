@@ -4,7 +4,7 @@
 use hls_small_worlds::decision::{Decision, Orders};
 use hls_small_worlds::{Bounds, Explored, Memory, explore};
 
-/// All sequences of so many events on so many CPUs.
+/// All sequences of up to `length` events on `cpus` CPUs.
 fn explored(cpus: usize, orders: Orders, length: usize) -> Explored {
     let mut decision = Decision::new(cpus, orders).unwrap();
     let starts = decision.starts().unwrap();

@@ -23,7 +23,7 @@ fn found(explored: &Explored) -> String {
     violation.map_or_else(String::new, |it| format!("{}\n{}", it.steps.join("\n"), it.what))
 }
 
-/// In these orders `what` is found by a sequence of these events; in those of the engine nothing is.
+/// In these orders `what` is found by a sequence of these events; in the engine's orders nothing is.
 #[track_caller]
 fn assert_found(orders: Orders, events: fn(&Event) -> bool, length: usize, start: Start, what: &str) {
     assert_found_in(|orders| with(orders).with_only(events), orders, length, start, what);
@@ -140,7 +140,7 @@ fn a_thread_that_is_back_on_its_cpu_without_a_grant_is_found() {
     assert_found(Orders { enable_kicks: false, ..TODAY }, of_classes, 2, Start::Two, what);
 }
 
-/// The core hears of CPUs in another order than that in which they came and went.
+/// The core hears of CPUs in another order than they came and went.
 #[test]
 fn cpus_that_are_told_in_a_wrong_order_are_found() {
     let last = "a CPU came or went that the hierarchy does not have";
@@ -161,7 +161,7 @@ fn a_thread_on_a_cpu_of_which_the_core_knows_too_late_is_found() {
     assert_found(orders, of_cpus, 2, Start::Noted, "is Current(0), and Running for the core (CPU 1)");
 }
 
-/// Whoever kills a process has found a thread that goes, and another one comes.
+/// The killer of a process has found a thread that goes, and another one comes.
 #[test]
 fn a_kill_that_meets_the_next_thread_with_the_vp_is_found() {
     let orders = Orders { kill_checks_thread: false, ..TODAY };
@@ -191,14 +191,14 @@ fn a_holder_that_waits_is_found() {
     }
 }
 
-/// The core could give a thread a CPU that has one for a moment already.
+/// The core could give a CPU to a thread that already has one for a moment.
 #[test]
 fn a_thread_that_waits_on_in_its_moment_is_found() {
     let orders = Orders { moment_ends_wait: false, ..TODAY };
     assert_found(orders, of_moments, 2, Start::Three, "is Current(0), and Running for the core (CPU 1)");
 }
 
-/// A thread waits that may not leave a CPU, and the CPU goes.
+/// A thread that may not leave a CPU waits, and the CPU goes.
 #[test]
 fn a_stranded_thread_is_found() {
     let events = |event: &Event| matches!(event, Event::Bind(1) | Event::Call(0, _) | Event::Leave(1));

@@ -31,8 +31,8 @@ fn everything_holds_in_hierarchies_of_two_schedulers() {
     assert!(outcome.explored.states > 300_000);
 }
 
-/// There are as many as the cube of the policies: one of so many is explored, and fewer with longer sequences. The
-/// numbers are primes, so that every policy is in every place of those.
+/// There are as many as the cube of the policies: one in `one_of` is explored, and fewer with longer sequences. These
+/// numbers are primes, so that every policy is in every place of the chosen hierarchies.
 #[test]
 fn everything_holds_in_some_hierarchies_of_three_schedulers() {
     let all = hierarchies::of(3);
@@ -47,8 +47,8 @@ fn everything_holds_in_some_hierarchies_of_three_schedulers() {
     }
 }
 
-/// Three joins or limits, one below the other, and one thread, whose affinity changes and whose CPU goes: the refusals
-/// of all levels have to end then. Other hierarchies of three schedulers have no such sequence.
+/// Three joins or limits, one below the other, and one thread; its affinity changes and its CPU goes: the refusals of
+/// all levels have to end then. Other hierarchies of three schedulers have no such sequence.
 #[test]
 fn refusals_of_several_levels_end() {
     let is_one = |hierarchy: &Hierarchy| {

@@ -67,7 +67,7 @@ impl Apt {
         command
     }
 
-    /// The package whose name begins with `prefix` and that `package` depends on.
+    /// The package with a name that begins with `prefix` among those that `package` depends on.
     pub(crate) fn dependency(&self, package: &str, prefix: &str) -> Result<String, Error> {
         let shown = tool::output(self.command("apt-cache").args(["show", "--no-all-versions", package]))?;
         dependency(&shown, prefix).ok_or_else(|| {
@@ -94,14 +94,15 @@ impl Apt {
     }
 }
 
-/// The package whose name begins with `prefix` among those that a package depends on; `shown` is what apt shows of it.
+/// The package with a name that begins with `prefix` among those that a package depends on; `shown` is what apt shows
+/// of it.
 fn dependency(shown: &str, prefix: &str) -> Option<String> {
     let depends = shown.lines().find_map(|line| line.strip_prefix("Depends: "))?;
     let mut names = depends.split(", ").filter_map(|dependency| dependency.split_whitespace().next());
     names.find(|name| name.starts_with(prefix)).map(str::to_owned)
 }
 
-/// The mirror of Debian that this machine uses, not that of security updates, which does not have the suite.
+/// The mirror of Debian that this machine uses, not the mirror of security updates, which does not have the suite.
 fn mirror() -> Result<String, Error> {
     let wanted = ["Created-By: Packages", "Origin: Debian", "Label: Debian"];
     let found =

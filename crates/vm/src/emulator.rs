@@ -15,7 +15,7 @@ use crate::outcome;
 /// How often a guest is booted again, at most.
 pub(crate) const MOST_BOOTS_AGAIN: usize = 4;
 
-/// How the kernel's report of a breakpoint begins that nobody set.
+/// How the kernel's report of an unexpected breakpoint begins.
 const BREAKPOINT: &str = "Oops: int3: ";
 /// The instructions that kernels patch: no-ops of five and two bytes, jumps and calls, as they are in memory.
 const PATCHED: [&[u8]; 5] = [&[0x0f, 0x1f, 0x44, 0x00, 0x00], &[0x66, 0x90], &[0xe9], &[0xeb], &[0xe8]];
@@ -44,8 +44,8 @@ pub(crate) fn fault(kernel_log: &str) -> Option<String> {
     Some(format!("a processor ran into a breakpoint at {place} that is not in memory"))
 }
 
-/// Whether the code that an oops shows has, where the processor ran into a breakpoint, none, but a whole instruction of
-/// a kind that is patched.
+/// Whether the code in an oops shows no breakpoint where the processor ran into one, but a whole instruction of a kind
+/// that is patched.
 fn is_in_no_memory(oops: &str) -> bool {
     let code = oops.lines().find_map(|line| line.split_once("] Code: ")).map_or("", |(_, code)| code);
     // The instruction pointer, in angle brackets, is one byte behind the breakpoint.

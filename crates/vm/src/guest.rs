@@ -37,7 +37,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// Reads a script from a file, whose name becomes the script's.
+    /// Reads a script from a file; the file's name becomes the script's.
     ///
     /// # Errors
     /// `Input` when the file cannot be read.

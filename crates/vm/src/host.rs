@@ -1,5 +1,5 @@
-//! Finds out whether the emulator had to wait too long for a processor of the host. In a guest whose time is the
-//! host's, timers are late then and watchdogs go off, so a failure says nothing about what was tested.
+//! Finds out whether the emulator had to wait too long for a processor of the host. In a guest that runs in the host's
+//! time, timers are late then and watchdogs go off, so a failure says nothing about what was tested.
 //!
 //! Reads `schedstat` of the emulator's threads in `/proc`. Without that file no wait is ever found.
 
@@ -24,8 +24,8 @@ impl Watch {
         Watch { process, so_far: Waits::new() }
     }
 
-    /// How long a thread has waited since the last call, if that was too long. To be called about once a second: so
-    /// much is one long wait then, and not the sum of many short ones.
+    /// How long a thread has waited since the last call, if that was too long. To be called about once a second: then
+    /// [`TOO_LONG`] is one long wait, and not the sum of many short ones.
     pub(crate) fn too_long(&mut self) -> Option<Duration> {
         let before = std::mem::replace(&mut self.so_far, waits(self.process));
         longest(&before, &self.so_far).filter(|wait| *wait >= TOO_LONG)

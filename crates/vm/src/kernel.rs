@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::error::failed;
 use crate::{Apt, Error};
 
-/// The suite of Debian whose kernels have sched_ext; the kernels of `trixie` itself do not.
+/// The suite of Debian with kernels that have sched_ext; the kernels of `trixie` itself do not.
 pub(crate) const SUITE: &str = "trixie-backports";
 
 /// The options that every kernel must have been built with.

@@ -49,7 +49,7 @@ pub struct Show<'a> {
 }
 
 impl Vm {
-    /// The test machine whose kernel, of this flavour, is in the folder `cache`, or is fetched into it now.
+    /// The test machine with a kernel of this flavour from the folder `cache`, fetched into it now if it is missing.
     ///
     /// # Errors
     /// `Unavailable` with the reason when the test machine cannot run on this machine.
@@ -66,11 +66,11 @@ impl Vm {
     }
 
     /// As [`Vm::open`], for a test: when the test machine cannot run here, prints the reason to standard error, which
-    /// is shown for tests that pass, too, and returns `None`. In continuous integration (`CI` is set), where nobody
-    /// reads that, it is an error.
+    /// is shown for tests that pass, too, and returns `None`. In continuous integration (`CI` is set), where that text
+    /// is not read, it is an error.
     ///
     /// # Errors
-    /// Those of [`Vm::open`], `Unavailable` only in continuous integration.
+    /// The errors of [`Vm::open`], `Unavailable` only in continuous integration.
     pub fn open_or_skip(cache: &Path, flavour: Flavour) -> Result<Option<Vm>, Error> {
         let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
         unless_skipped(Vm::open(cache, flavour), is_ci)
@@ -92,12 +92,12 @@ impl Vm {
     }
 
     /// Boots, runs the scripts of `guest`, and powers off. `folder`, made if need be, then has `kernel.log`,
-    /// `output.log` and, in [`OUT`], the files that the scripts left in `$OUT`; those of an earlier run are removed.
+    /// `output.log` and, in [`OUT`], the files that the scripts left in `$OUT`; files of an earlier run are removed.
     ///
     /// # Errors
     /// `Input` when something cannot be put into the guest, `Failed` when the guest could not be run. A guest that goes
-    /// down, or is ended at the limit, is an outcome. With [`Accel::Parallel`] a guest that a fault of the emulator's
-    /// own ends is booted again, a few times at most, which is said on standard error.
+    /// down, or is ended at the limit, is an outcome. With [`Accel::Parallel`] a guest that ends by a fault of the
+    /// emulator itself is booted again, a few times at most, with a message on standard error.
     pub fn run(
         &self,
         machine: &Machine,

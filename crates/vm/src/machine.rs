@@ -47,8 +47,8 @@ pub enum Accel {
     Kvm,
     /// Translation by QEMU: everywhere, and slow. The processors take turns.
     Tcg,
-    /// Processors that run at once, each in a thread of the host: KVM if a guest boots on it, else translation, whose
-    /// own faults have the guest booted again (see [`crate::Outcome::emulator_faults`]).
+    /// Processors that run at once, each in a thread of the host: KVM if a guest boots on it, else translation. After a
+    /// fault of the translation itself the guest is booted again (see [`crate::Outcome::emulator_faults`]).
     Parallel,
 }
 

@@ -1,7 +1,7 @@
-//! `hls-vm`: runs scripts in a virtual machine whose kernel has sched_ext.
+//! `hls-vm`: runs scripts in a virtual machine with a kernel that has sched_ext.
 //!
-//! Exit status: that of the first script that did not exit with 0, else 0. Apart from scripts: 2 wrong usage or input,
-//! 124 the time limit, 125 the test machine could not do its work, 126 the kernel complained or went down.
+//! Exit status: the status of the first script that did not exit with 0, else 0. Apart from scripts: 2 wrong usage or
+//! input, 124 the time limit, 125 the test machine could not do its work, 126 the kernel complained or went down.
 
 use clap::{Parser, ValueEnum};
 use hls_units::Nanos;

@@ -7,7 +7,7 @@
 use crate::emulator::FAILED;
 use crate::{CutShort, Error, Outcome, outcome};
 
-/// What a run says about that which was tested.
+/// What a run says about the thing that was tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// The guest ran to its end, every script exited with 0, and the kernel did not complain.
@@ -40,7 +40,7 @@ impl Outcome {
         }
     }
 
-    /// The verdict by what came of the guest, however long the host let the emulator wait.
+    /// The verdict by the outcome of the guest, however long the host let the emulator wait.
     fn verdict_by_the_guest(&self) -> Verdict {
         if let Some(fault) = &self.ended_by_emulator {
             return Verdict::NoVerdict(format!("the emulator failed each time: {fault}"));
@@ -92,7 +92,7 @@ mod tests {
     use std::fs;
     use std::time::Duration;
 
-    /// A run whose kernel printed this console, with one script of this status.
+    /// A run in which the kernel printed this console, with one script of this status.
     fn run(console: &str, status: Option<u8>, cut_short: Option<CutShort>) -> Outcome {
         let path = format!("{}/tests/console/{console}.log", env!("CARGO_MANIFEST_DIR"));
         let kernel_log = fs::read_to_string(path).unwrap();

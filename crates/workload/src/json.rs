@@ -1,10 +1,10 @@
 //! JSON as rt-app takes it, with the place of every key and value, the order of the keys, and repeated keys kept.
 //!
-//! Relies on `jsonc-parser` for tokens (strings with their escapes, numbers, comments); the grammar is here, because
-//! no reader of strict JSON keeps places, order and repetition together, and because rt-app and its front end
-//! `workgen` take more than JSON: comments, single quotes, a comma before a closing bracket, and a key without a
-//! value (`"suspend",`). Never recurses deeper than [`MAX_DEPTH`], and never gives a number a meaning: a value keeps
-//! its text until somebody knows what it is for.
+//! Relies on `jsonc-parser` for tokens (strings with their escapes, numbers, comments); the grammar is here, because no
+//! reader of strict JSON keeps places, order and repetition together, and because rt-app and its front end `workgen`
+//! take more than JSON: comments, single quotes, a comma before a closing bracket, and a key without a value
+//! (`"suspend",`). Never recurses deeper than [`MAX_DEPTH`], and never gives a number a meaning: a value keeps its text
+//! until a caller knows what it is for.
 
 use crate::diagnostics::Problem;
 use jsonc_parser::errors::{ParseError, ParseErrorKind};

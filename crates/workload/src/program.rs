@@ -40,7 +40,7 @@ pub enum Step {
     /// Block for this long in the middle of a job and against the thread's will, as in a page fault.
     Stall(Span),
     /// Block until the next expiry of a periodic timer of this thread (rt-app `timer`). The first use arms it: the
-    /// present instant is its first expiry, so that use does not block, but for the jitter. Each later expiry is
+    /// present instant is its first expiry, so that use does not block, except for the jitter. Each later expiry is
     /// `period` after the one before; `when_late` says what happens when the expiry has passed already. The activation
     /// that follows has the expiry as its release and, when `deadline` is given, the release plus `deadline` as its
     /// deadline.
@@ -73,12 +73,12 @@ pub enum Step {
     Broadcast(ResourceId),
     /// Count a post of a semaphore, or wake the first thread that awaits one (rt-app `sem_post`).
     Post(ResourceId),
-    /// Take a post of a semaphore; block while there is none (rt-app `sem_wait`). A job begins, whose release is the
+    /// Take a post of a semaphore; block while there is none (rt-app `sem_wait`). A job begins; its release is the
     /// instant of the post.
     AwaitPost(ResourceId),
     /// Block until this many threads have arrived at the barrier (rt-app `barrier`).
     Barrier(ResourceId),
-    /// Take the first entry of a queue; block while there is none. A job begins, whose release is that of the entry.
+    /// Take the first entry of a queue; block while there is none. A job begins, with the release of the entry.
     Take(QueueId),
     /// Put an entry into a queue, with the release of the present job. A full queue drops it.
     Put(QueueId),
@@ -88,7 +88,7 @@ pub enum Step {
     Yield,
     /// Bind the thread to these CPUs; `None`: it may use every CPU again.
     SetAffinity(Option<Vec<u32>>),
-    /// The thread is the agent of a scheduler whose policy is a process, and its turn begins: it reads the pages.
+    /// The thread is the agent of a scheduler with a process as its policy, and its turn begins: it reads the pages.
     Look(Agent),
     /// The turn ends: the agent writes what it has made up its mind to write, and parks, or does what its kind does.
     Act,
@@ -130,7 +130,7 @@ pub struct ServedTask {
 /// Which job of a set of tasks runs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServedBy {
-    /// The job with the earliest deadline; of several, that of the first task.
+    /// The job with the earliest deadline; among equals, the job of the first task.
     Edf,
     /// The job of the first task that has one ready.
     Priority,
@@ -145,7 +145,7 @@ pub struct ServedTasks {
     pub tasks: Vec<ServedTask>,
 }
 
-/// What the agent of a scheduler does whose policy is a process (`user-level`), where it is simulated.
+/// What the agent of a scheduler with a process as its policy (`user-level`) does, where it is simulated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Agent {
     /// Decides by the urgencies that the hierarchy states.
@@ -155,7 +155,7 @@ pub enum Agent {
         /// How long a turn is.
         slice: Nanos,
     },
-    /// As `FixedPriority`, but its decisions say that they know no more than what was known so many events ago.
+    /// As `FixedPriority`, but its decisions say that they know no more than what was known `behind` events ago.
     Stale {
         /// How many events it is behind.
         behind: u64,
@@ -172,7 +172,7 @@ pub enum Agent {
     Object(String),
 }
 
-/// What a timer does that is used after its expiry.
+/// What a timer does if it is used after its expiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WhenLate {
     /// It begins a new period now: rt-app's `relative`.
@@ -203,7 +203,7 @@ pub struct Queue {
 pub struct Entry {
     /// When the event happened. Jobs that deal with it have this release.
     pub release: Nanos,
-    /// The queue that the entry goes on to, where who serves this one does not say another.
+    /// The queue that the entry goes on to, unless the thread that serves this queue names another.
     pub next: Option<QueueId>,
 }
 
@@ -225,7 +225,7 @@ pub enum ResourceKind {
     Condition,
     /// A barrier, for `Barrier`, and for how many threads it waits.
     Barrier(u32),
-    /// A semaphore, for `Post` and `AwaitPost`, of which nothing is posted at the start.
+    /// A semaphore, for `Post` and `AwaitPost`; nothing is posted at the start.
     Semaphore,
 }
 
@@ -310,7 +310,7 @@ impl Program {
         Program { steps: steps.into(), ..self }
     }
 
-    /// Has a turn as the agent of a scheduler whenever the thread has a CPU, each of which takes this much CPU time.
+    /// Has a turn as the agent of a scheduler whenever the thread has a CPU; each turn takes this much CPU time.
     pub fn agent(agent: Agent, cost: Span) -> Program {
         Program::forever(vec![Step::Look(agent), Step::Run(cost), Step::Act])
     }
@@ -325,8 +325,8 @@ impl Program {
         if let Some(Agent::Object(path)) = self.as_agent() { Some(path) } else { None }
     }
 
-    /// The tasks that the program serves: those of [`Program::serving`], or the one of [`Program::periodic`], which has
-    /// no name.
+    /// The tasks that the program serves: the tasks of [`Program::serving`], or the one of [`Program::periodic`], which
+    /// has no name.
     pub fn tasks(&self) -> Option<Arc<ServedTasks>> {
         let offset = |steps: &[Step]| match steps {
             [Step::Sleep(Span { min, max }), ..] if min == max => *min,

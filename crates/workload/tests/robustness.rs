@@ -1,7 +1,6 @@
 //! Whatever the bytes are, reading them ends with a workload or with errors that have a place in the file.
 //!
-//! The bytes are those of the good fixtures, cut off or with a few bytes overwritten, so that most of the reader is
-//! reached.
+//! The bytes are the good fixtures, cut off or with a few bytes overwritten, so that most of the reader is reached.
 
 use hls_workload::program::Step;
 use hls_workload::read_rt_app;

@@ -8,7 +8,7 @@ fn read(text: &str) -> Result<Workload, Vec<WorkloadError>> {
     read_rt_app("w.json", text.as_bytes())
 }
 
-/// The program of the only task, whose members are `members`.
+/// The program of the only task, which has the members `members`.
 fn program(members: &str) -> Program {
     let workload = read(&format!(r#"{{"tasks": {{"a": {{{members}}}}}}}"#))
         .unwrap_or_else(|errors| panic!("{}", errors[0]));

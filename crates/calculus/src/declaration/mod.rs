@@ -1,5 +1,5 @@
 //! What a loaded policy declares of itself, as text in its file, `.accepts` and `.provides`, and what that is once it
-//! is read: data. What it is worth in a place of a hierarchy is for `schedulers/declared/` to say.
+//! is read: data. `schedulers/declared/` says what it is worth in a place of a hierarchy.
 //!
 //! ```text
 //! provides  = "as" POLICY [ "with" NAME "=" VALUE { "," NAME "=" VALUE } ]
@@ -12,10 +12,11 @@
 //! ```
 //! Expressions are made of numbers as in guarantees, the names of the policy's parameters (of a VP first, then of the
 //! scheduler), `+ - * /`, parentheses and `sum(...)` over all children. Times and plain numbers do not mix. No text:
-//! nothing is promised, and anything is accepted. A child for which `for` does not hold is promised nothing, and so is
-//! everybody at a place that gives nothing, where NULL is accepted; one for which `when` does not hold is refused.
+//! nothing is promised, and anything is accepted. A child for which `for` does not hold is promised nothing. Where NULL
+//! is accepted, a place that gives nothing promises nothing to any child. A child for which `when` does not hold is
+//! refused.
 //!
-//! RESU cannot be declared (nobody tells a loaded policy of instants), nor MPR, which no VP has. Relies on the way in
+//! RESU cannot be declared (a loaded policy is not told of instants), nor MPR, which no VP has. Relies on the way in
 //! which guarantees are read. Never looks at a hierarchy.
 
 mod expression;

@@ -1,5 +1,5 @@
-//! `.accepts` and `.provides` from text (the grammar is in `mod.rs`). Relies on the parser. Never reads on behind a
-//! mistake: the first is what is said.
+//! `.accepts` and `.provides` from text (the grammar is in `mod.rs`). Relies on the parser. Stops at the first mistake
+//! in a text, and reports that one.
 
 use super::parser::{Parser, literal};
 use super::{Bound, Like, Need, Promise, Provides, Signature, Value};
@@ -49,7 +49,7 @@ pub(super) fn provides(text: &str, policy: &Signature, others: &[Signature]) -> 
 }
 
 /// Reads what follows `as`: another policy, and what takes the place of that policy's parameters. A parameter that is
-/// not mentioned is that of the declaring policy of the same name, or else has its default.
+/// not mentioned takes the declaring policy's parameter of the same name, or else its default.
 fn like(parser: &mut Parser, others: &[Signature]) -> Result<Like, ParseError> {
     let head = parser.peek();
     let Some(other) = others.iter().find(|other| other.name == head.text) else {

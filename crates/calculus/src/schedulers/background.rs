@@ -1,8 +1,9 @@
 //! Background service (Lehoczky, Sha and Strosnider, RTSS 1987): periodic tasks by rate monotonic priorities, and the
 //! others when none of them wants the CPU.
 //!
-//! Nobody is limited, so this is fixed priority: the child with the shortest period, if no other has the same, has what
-//! the scheduler has, and nothing is certain to be left for the others. Those without a period share the lowest level.
+//! No child is limited, so this is fixed priority: the child with the shortest period, if no other has the same, has
+//! what the scheduler has, and nothing is certain to be left for the others. Children without a period share the lowest
+//! level.
 
 use super::{Entry, Instance, Limits, Provided, fixed_priority};
 use num_traits::Zero;

@@ -9,36 +9,36 @@
 //! - Without warps this is SFQ with C for its quantum: PSBE s*r_f, r_f*d + B, with B = C*(1 + r_f*(T-2)).
 //! - A sibling that warps goes ahead of its turn by w_n at most, of which the child pays r_f. If the child's own warp
 //!   ends while others want the CPU, it pays (1-r_f)*w_f. So r_f*(sum of the others' w_n) + (1-r_f)*w_f is added.
-//! - Where a whole CPU is held, siblings G whose limits let them run warped for no more than their part of the time
-//!   (L_n/(L_n+U_n) <= r_n) need not be bounded by their warps. A while after such a sibling last ran unwarped it has
+//! - Where a whole CPU is held, siblings G need not be bounded by their warps if their limits let them run warped for
+//!   no more than their part of the time (L_n/(L_n+U_n) <= r_n). A while after such a sibling last ran unwarped it has
 //!   had r_n of the time since and L_n*(1-r_n) beyond that, so the delta is (B + own + r_f*(sum of w_n of those not in
-//!   G + sum of L_n*(1-r_n) of those in G)) / (1 - sum of r_n in G). Of all G that have the least.
+//!   G + sum of L_n*(1-r_n) of those in G)) / (1 - sum of r_n in G). The G with the least delta counts.
 //!
 //! - A sibling that wakes up from a sleep against its will begins at most the `stall-credit` G of its CPU time behind
-//!   the scheduler's virtual time: it gets so much more. So r_f*(T-1)*G is added to B; a second such sleep in the same
-//!   window adds nothing, for its virtual time never goes back.
+//!   the scheduler's virtual time, and gets that much more. So r_f*(T-1)*G is added to B; a second such sleep in the
+//!   same window adds nothing, for its virtual time never goes back.
 //!
 //! - With a `unit`, a child is charged a whole unit for any part of one. Siblings that wake up may preempt it again and
 //!   again just after it has begun: then it gets next to nothing of its share, and nothing is promised.
 //!
-//! - Virtual time is counted in parts of 1/256 ns of CPU time for a unit of share, and who wakes up begins at one of
-//!   them: a VP may be ahead by one part. Of all children together that is the sum of their shares / 256 ns, which is
+//! - Virtual time is counted in parts of 1/256 ns of CPU time for a unit of share, and a VP that wakes up begins at one
+//!   of them: it may be ahead by one part. For all children together that is the sum of their shares / 256 ns, which is
 //!   added to B.
 //!
-//! - A child that is itself a scheduler of BVT may be warped by as much as its own children are, or from a threshold on
-//!   by all of its own. Either way w_n, its own warp, is the most by which it is warped, and its warp may go off.
+//! - A child that is itself a BVT scheduler may be warped by as much as its own children are, or from a threshold on by
+//!   all of its own warp. Either way w_n, its own warp, is the most by which it is warped, and its warp may go off.
 //!
 //! All were compared with every schedule of small sets, sleeping and warping at the worst times.
 //!
 //! On m whole CPUs, with K > m children of the same share, without warps, credits and units: PSBE m/(K+m-1),
 //! (K-1)*(2C+2M)/(K+m-1), where M is the `migration` as CPU time of such a child. Proof: of two children, one that runs
-//! is stopped once it is C+M ahead of one that is READY, and gains nothing on one that runs, too; who wakes up begins
-//! at the least of all or later. So nobody is further ahead of the least than C+M, and a sibling that runs while f
-//! waits, from the least on until it is C+M ahead of f, has at most what f has had, and 2C+2M. While f waits, siblings
-//! have all m CPUs: m*(t-x) <= (K-1)*(x+2C+2M) for the x that f has in t. With other shares than equal ones there is no
-//! bound, for who runs does gain on a sibling of a greater share. Virtual times have to be exact, or those who wake up
-//! in turns, a part of 1/256 ns too early each, would hold back the least. The core counts m times the share, since a
-//! child may have up to m VPs: so that is to divide 256.
+//! is stopped once it is C+M ahead of one that is READY, and gains nothing on one that runs, too; a child that wakes up
+//! begins at the least of all or later. So no child is further ahead of the least than C+M, and a sibling that runs
+//! while f waits, from the least on until it is C+M ahead of f, has at most what f has had, and 2C+2M. While f waits,
+//! siblings have all m CPUs: m*(t-x) <= (K-1)*(x+2C+2M) for the x that f has in t. With unequal shares there is no
+//! bound, for a child that runs does gain on a sibling of a greater share. Virtual times have to be exact: else
+//! children that wake up in turns, each a part of 1/256 ns too early, would hold back the least. The core counts m
+//! times the share, since a child may have up to m VPs: so that product has to divide 256.
 //!
 //! A thread that asks for JOB, where a whole CPU is held, has it beside its share if `warps/` shows it.
 
@@ -81,7 +81,8 @@ struct Claim {
 }
 
 impl Claim {
-    /// L*(1-r): what it may get beyond its part, by its limits; `None` where they let it run warped for more than that.
+    /// L*(1-r): what it may get beyond its part, by its limits; `None` where they let it run warped for more than its
+    /// part.
     fn beyond(&self) -> Option<Rational> {
         let rest = Rational::one() - &self.weight;
         let is_bound = self.limit.is_positive() && &self.limit * &rest <= &self.weight * &self.unwarp;
@@ -241,7 +242,7 @@ struct All<'c> {
     warps: Rational,
     /// The sum of the shares in the finest part of virtual time, in nanoseconds.
     granules: Rational,
-    /// Each child whose limits keep it within its part, and how much less these limits add to delta than its warp does.
+    /// Each child that its limits keep within its part, and how much less these limits add to delta than its warp does.
     /// The children that save most for their weight come first. `None` where limits do not count.
     gains: Option<Vec<(usize, Rational)>>,
 }

@@ -11,7 +11,7 @@
 //! (t-2x)*x/y in a window of length t, more than RESBH allows. So a hard one's c is cut to (d-w)*x/y. That is no less
 //! than RESBH promises, since d-w is at most y.
 //!
-//! Servers of both kinds demand what those of the reservation scheduler do, so the analysis of that scheduler holds: a
+//! Servers of both kinds demand what the reservation scheduler's servers do, so the analysis of that scheduler holds: a
 //! soft one's next budget comes earlier, but is due no earlier.
 
 use super::{Entry, Instance, Limits, Provided, reservation};

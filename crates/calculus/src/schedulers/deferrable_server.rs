@@ -49,7 +49,7 @@ mod tests {
         // The priority counts, not the period: 2 + ceil((5+6)/9)*3 = 8 > 5.
         let upside_down = [("budget", 3), ("period", 9), ("priority", 3)];
         assert_eq!(promised(&[&upside_down, &high]), ["RESBH 3ns 9ns", "NULL"]);
-        // Of equal priorities each counts the other.
+        // Servers of equal priority count each other.
         let equal = [("budget", 3), ("period", 9), ("priority", 2)];
         assert_eq!(promised(&[&equal, &high]), ["RESBH 3ns 9ns", "NULL"]);
     }

@@ -10,10 +10,10 @@
 //! Children that sleep, wake, come and go. V advances by one over W, the sum of the shares that count. A child that has
 //! had too much when it blocks counts until V has caught up with it, and on waking a request begins at V or at the end
 //! of what the child has used, whichever is later; time that the child is owed when it blocks is lost to it. The debts
-//! of those that have left for good are added up, and so are their shares, which count until V has advanced by the one
-//! over the other. When all children that want the CPU have had too much, V moves on to where the first of them is
-//! eligible: over the debts of those who sleep, which are paid then. The paper has V jump back or forth when a child
-//! comes or goes; here it never goes back, but the proof is the paper's:
+//! of children that have left for good are added up, and so are their shares, which count until V has advanced by the
+//! sum of the debts over the sum of these shares. When all children that want the CPU have had too much, V moves on to
+//! where the first of them is eligible: over the debts of children that sleep, which are paid then. The paper has V
+//! jump back or forth when a child comes or goes; here it never goes back, but the proof is the paper's:
 //!
 //! - Lag at least -r: a request begins when ve <= V, and is over after r.
 //! - Lag at most r up to a request's virtual deadline d = ve + r/w, by definition. Say that it is not served by then,
@@ -24,9 +24,9 @@
 //!   at most, which is the CPU time given from t on, since V has not moved on without any in between, where something
 //!   was eligible. So when V = d, no more than the length q of that quantum is unserved, all of which is served before
 //!   anything else. In the time x that it takes V advances by x/W, and w*x/W <= x: the lag is at most q.
-//! - V advances by at least one over the sum of all shares, those of children included that have left with debts. Those
-//!   of new children that come meanwhile are not: until the debts are paid, by CPU time of one request each, the new
-//!   promises may be late by as much.
+//! - V advances by at least one over the sum of all shares, including the shares of children that have left with debts.
+//!   The shares of new children that come meanwhile are not included: until the debts are paid, by CPU time of one
+//!   request each, the new promises may be late by as much.
 //!
 //! V is rounded down, twice here: CPU time of less than W units of 1/256 ns waits to advance V, and V itself is less
 //! than one unit behind. The quantum chosen at t has begun a nanosecond at least before what waits for it comes, so
@@ -55,7 +55,7 @@ const RULE: Rule =
 /// The core refuses shorter ones, in nanoseconds.
 const LEAST_REQUEST: u64 = 10_000;
 
-/// So many units of share cost a nanosecond by rounding virtual time.
+/// This many units of share cost a nanosecond by rounding virtual time.
 const UNITS: u64 = 128;
 
 fn provide(instance: &Instance) -> Provided {

@@ -1,10 +1,10 @@
 //! Fixed priority, preemptive (HLS section 5.1): any -> (any, NULL+). The top child has what the scheduler has; the
 //! others get nothing for certain, since the top child may be CPU bound.
 //!
-//! Children that share a level wait for each other, so all of them get NULL. On several CPUs of which each is ALL, the
+//! Children that share a level wait for each other, so all of them get NULL. On several CPUs, each of them ALL, the
 //! levels are served from the top while CPUs are left, each VP with a CPU of its own. Other guarantees on several VPs
-//! are passed on to no child: a child that blocks gives VPs back, which need not be those that its request brought. The
-//! top child may be left with a VP that requests anew, over and over.
+//! are passed on to no child: a child that blocks gives VPs back, which need not be the VPs that its request brought.
+//! The top child may be left with a VP that requests anew, over and over.
 //!
 //! With global rules the lower children of one VP are promised what is left over (see `caps.rs`).
 

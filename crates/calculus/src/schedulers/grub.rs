@@ -19,7 +19,7 @@
 //! A hard server (soft=0) has x, and what it reclaims, in each period: RESBS. When it wakes up before V it goes on,
 //! with no more of its budget than the rest of the period is worth. One with soft=1 runs ahead, as in the paper, and
 //! has its bandwidth since it woke up: PS. On several CPUs budgets are used as fast as time goes by, so the servers are
-//! those of `cbs.rs`.
+//! as in `cbs.rs`.
 
 use super::claims::{carried, claims};
 use super::{Entry, Instance, Limits, Provided, Refused, reservation};

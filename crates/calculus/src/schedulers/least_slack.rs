@@ -1,5 +1,5 @@
 //! Least slack first (Dertouzos, IFIP 1974; Mok, MIT 1983) over hard budgets, with a quantum q against endless
-//! switches: who runs stays until another's slack is less by q.
+//! switches: a child that runs stays until another's slack is less by q.
 //!
 //! Every child is promised RESBH x,y where a reservation scheduler would admit budgets of x + q. The proof: let a
 //! server with c of its budget left and its period ending at d have v = d - (c+q)/u, where u = (x+q)/y. One that does
@@ -7,14 +7,14 @@
 //! (see `policies/least_slack.c`), which keeps c and d only if v >= t, cuts c to what makes v = t, or begins a new
 //! period at t > v, the server's demand with an end of at most D is (D-v)*u for D >= d, and 0 before: sleep and
 //! wake-ups add nothing. Let F(t,D) be the sum of these, and S(t,D) the supply from t to D. Then F <= S at all times:
-//! - While nobody waits whose period ends by D, all v of the sum are t or later, and F <= U*(D-t) <= S.
-//! - While one runs whose period ends by D, both sides fall alike.
-//! - While b runs, whose period ends at e > D, and a waits, whose period ends at d <= D: by the quantum e - c(b) <= d -
-//!   c(a) + q. F(t,e) has c(b) + q of b, so F(t,D) <= S(t,e) - c(b) - q <= S(t,D) + (e-D) - c(b) - q <= S(t,D) - c(a):
-//!   there is room for what b takes, up to the instant at which a has used its budget.
+//! - While no server waits with a period that ends by D, all v of the sum are t or later, and F <= U*(D-t) <= S.
+//! - While a server runs with a period that ends by D, both sides fall alike.
+//! - While b runs, with a period that ends at e > D, and a waits, with a period that ends at d <= D: by the quantum e -
+//!   c(b) <= d - c(a) + q. F(t,e) has c(b) + q of b, so F(t,D) <= S(t,e) - c(b) - q <= S(t,D) + (e-D) - c(b) - q <=
+//!   S(t,D) - c(a): there is room for what b takes, up to the instant at which a has used its budget.
 //!
 //! For a server that wants its c at D = d that means c + q <= F(d,d) <= 0, so no budget is left at the end of a period.
-//! A child alone waits for nobody, counts without q, and keeps c whole. On several CPUs nothing is known.
+//! An only child waits for no other, counts without q, and keeps c whole. On several CPUs nothing is known.
 
 use super::{Entry, Instance, Limits, Provided, reservation};
 use crate::derivation::Rule;

@@ -1,13 +1,13 @@
 //! Linux's fair class since 6.6: EEVDF with weights by nice, and with lag that survives sleep.
 //!
 //! Nothing is promised, not even a share in the long run. The proof of Stoica et al. needs a virtual time that never
-//! goes back (see `eevdf.rs`). Here V is a mean, and goes back when a child comes whose lag it kept; what that costs
-//! the others is as much as they had too much before, but others may pay for it than had it. Say a child of weight e
-//! never sleeps. Another one, of weight w, waits until it has a lag of l beside children of a great weight W, and
-//! sleeps: that forgives the others w*l, of which the child of weight e has a part e/W. When the W sleep, too, the
-//! other one wakes up, and is paid by the child of weight e alone, which waits for l*w*(e + w)/e. So it has e*l*(1 +
-//! w/W) in a time of l*(W + w + e) + l*w*(e + w)/e. For e = 1, w = 30 and W = 100 that is a sixth of its share, e/(e +
-//! w + W).
+//! goes back (see `eevdf.rs`). Here V is a mean, and goes back when a child comes with a lag that it kept; that costs
+//! the others as much as they had too much before, but the children that pay need not be the ones that had it. Say a
+//! child of weight e never sleeps. Another one, of weight w, waits until it has a lag of l beside children of a great
+//! weight W, and sleeps: that forgives the others w*l; the child of weight e gets a part e/W of it. When the W sleep,
+//! too, the other one wakes up, and is paid by the child of weight e alone, which waits for l*w*(e + w)/e. So it has
+//! e*l*(1 + w/W) in a time of l*(W + w + e) + l*w*(e + w)/e. For e = 1, w = 30 and W = 100 that is a sixth of its
+//! share, e/(e + w + W).
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;

@@ -1,10 +1,10 @@
 //! Lottery scheduling (C. A. Waldspurger, W. E. Weihl, "Lottery Scheduling: Flexible Proportional-Share Resource
 //! Management", OSDI 1994; HLS section 5.1).
 //!
-//! Each quantum goes to the child whose ticket is drawn. A share is what a child has in expectation, and in the limit
-//! with probability one; nothing holds in any finite window, which is what PS says. Children that sleep leave the draw,
-//! so that the chances of the others only grow. Compensation tickets keep the share of one that uses part of its
-//! quanta, and take no more than its share from the others.
+//! Each quantum goes to the child that holds the drawn ticket. A share is what a child has in expectation, and in the
+//! limit with probability one; nothing holds in any finite window, which is what PS says. Children that sleep leave the
+//! draw, so that the chances of the others only grow. Compensation tickets keep the share of a child that uses part of
+//! its quanta, and take no more than its share from the others.
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;

@@ -1,8 +1,8 @@
 //! One analysis a policy: what a scheduler accepts, what it provides in turn, and its admission test (HLS section 5.1
 //! and Table 1). To add one: a file here, named after the policy, with a constant `ENTRY`. The build finds it:
 //! `build.rs` writes the `mod` line of each such file and the table of their entries, in the order of their names. The
-//! tests of the policy are in its file, too, and use the functions of `tests.rs`. Policies whose analysis is the same
-//! share a module that is no policy: `claims`, `responses`, `slower`.
+//! tests of the policy are in its file, too, and use the functions of `tests.rs`. Policies with the same analysis share
+//! a module that is no policy: `claims`, `responses`, `slower`.
 //!
 //! Relies on local knowledge only: what the scheduler holds and the edges that it provides. Never claims what it
 //! cannot show for the number of CPUs at hand: NULL with the reason instead.
@@ -128,11 +128,11 @@ pub(crate) struct HeldVps<'a> {
     pub(crate) width: u16,
 }
 
-/// A scheduler with what it holds and whom it schedules: all that an analysis may look at.
+/// A scheduler with what it holds and what it schedules: all that an analysis may look at.
 #[derive(Clone)]
 pub(crate) struct Instance<'a> {
     pub(crate) params: &'a [(String, u64)],
-    /// What the scheduler holds of each parent: of one, but for joins.
+    /// What the scheduler holds of each parent; only joins have several.
     pub(crate) held: Vec<HeldVps<'a>>,
     pub(crate) children: Vec<&'a Edge>,
     /// The children's names.
@@ -209,7 +209,8 @@ impl<'a> Instance<'a> {
     }
 
     /// ALL for every child, where whole CPUs are held and the children have no more VPs than these: the core requests a
-    /// VP for each child that wants a CPU, so nobody waits for a sibling. A child that may use only some CPUs may wait.
+    /// VP for each child that wants a CPU, so no child waits for a sibling. A child that may use only some CPUs may
+    /// wait.
     pub(crate) fn a_cpu_each(&self) -> Option<Provided> {
         let [HeldVps { label, .. }] = self.held.as_slice() else { return None };
         let wanted: u64 = self.children.iter().map(|edge| u64::from(edge.width.max(1))).sum();
@@ -250,8 +251,8 @@ impl<'a> Instance<'a> {
         }
     }
 
-    /// A label whose amounts are in the time of the processor that is held. Below RESU this is the slower processor,
-    /// whose speed the label has as its scale (HLS section 5.1).
+    /// A label whose amounts are in the time of the processor that is held. Below RESU this is the slower processor;
+    /// the label has its speed as scale (HLS section 5.1).
     pub(crate) fn paced(
         &self,
         held: &Label,

@@ -1,8 +1,8 @@
 //! Polling servers (Lehoczky, Sha and Strosnider, RTSS 1987).
 //!
-//! To those below it a server is a periodic task: see `responses.rs`. A child that wakes up waits for the start of the
-//! next period, at most T later, and has a budget C within R of each start from then on. So it has nothing for T + R -
-//! C at the longest, and then at least what PSBE C/T, (C/T)*(T+R-C) promises. That is a period less than what
+//! To the servers below it a server is a periodic task: see `responses.rs`. A child that wakes up waits for the start
+//! of the next period, at most T later, and has a budget C within R of each start from then on. So for T + R - C at the
+//! longest it has nothing, and then at least what PSBE C/T, (C/T)*(T+R-C) promises. That is a period less than what
 //! reservations promise, which begin a period with a wake-up.
 
 use super::responses::{self, Asleep};

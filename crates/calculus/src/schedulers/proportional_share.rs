@@ -11,7 +11,7 @@
 //! the usual r_n*[w_n - w_f]+ leave out that f may be ahead itself.)
 //!
 //! On several CPUs a child of one VP cannot use a share of more than one, and its tags fall further and further behind
-//! those of its siblings; so on several CPUs nothing is claimed, but where each child has a CPU to itself.
+//! its siblings' tags; so on several CPUs nothing is claimed, unless each child has a CPU to itself.
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::{Derivation, Rule};
@@ -82,7 +82,7 @@ impl Queue {
     }
 }
 
-/// The labels of the children; also those of SFQ, which has no warps, and of stride.
+/// The labels of the children; also for SFQ, which has no warps, and for stride.
 pub(super) fn provide(instance: &Instance) -> Provided {
     let held = match instance.single_vp() {
         Ok(label) => label.absolute(),

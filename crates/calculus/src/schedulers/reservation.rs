@@ -16,7 +16,7 @@
 //! Why global EDF keeps the promises of servers that sleep and wake: what a server runs between two sleeps is a job,
 //! released when it wakes or a period begins, due at the end of the period. By the wake-up rule the jobs of a server
 //! that are released and due within any window of length t add up to t*x/y at most, so they would all be in time on a
-//! CPU of their own of speed x/y. The bound is that of Funk, Goossens and Baruah (RTSS 2001): any set of jobs that is
+//! CPU of their own of speed x/y. The bound is by Funk, Goossens and Baruah (RTSS 2001): any set of jobs that is
 //! feasible on CPUs of speeds u_1, u_2, ... meets its deadlines under EDF on m whole CPUs if sum u <= m - (m-1)*max u.
 //! The bound needs neither periods nor knowledge of a job before its release.
 //!
@@ -59,12 +59,12 @@ const SUPPLY: Rule =
 /// Why a set is admitted: the rule and the formula; or what was needed and what there is.
 type Verdict = Result<(Rule, String), Refused>;
 
-/// The labels of the children; also those of other servers with deadlines, which demand as much.
+/// The labels of the children; also for other servers with deadlines, which demand as much.
 pub(super) fn provide(instance: &Instance) -> Provided {
     provide_longer(instance, &Rational::zero())
 }
 
-/// The same, where each budget takes as much of the others as one that is longer by this.
+/// The same, where each budget takes as much of the others as a budget that is longer by `more`.
 pub(super) fn provide_longer(instance: &Instance, more: &Rational) -> Provided {
     if instance.children.is_empty() {
         return instance.nothing(REFUSED, "no children");

@@ -5,7 +5,7 @@
 //! that sleeps and wakes finds the rest of its budget (a deferrable server). So a reserve can use its budget at the end
 //! of one period and again at the start of the next, and the plain response time analysis, with ceil(t/T)*C, is unsound
 //! here: see `responses.rs`. A reserve that wants the CPU from any instant has its budget, or all that is left of it,
-//! within R. Firm and soft reserves have what nobody else wants too, below all budgets.
+//! within R. Firm and soft reserves also have what nothing else wants, below all budgets.
 
 use super::responses::{self, Asleep};
 use super::{Entry, Instance, Limits, Provided};
@@ -53,7 +53,7 @@ mod tests {
         }
     }
 
-    /// Nobody knows here which of two reserves of one period goes first: 2 + 2*2 = 6.
+    /// It is not known here which of two reserves of one period goes first: 2 + 2*2 = 6.
     #[test]
     fn equal_periods_count_each_other() {
         assert_eq!(claimed("resource-kernel", "ALL", &[(2, 6), (2, 6)]), ["RESBH 2ns 6ns"; 2]);

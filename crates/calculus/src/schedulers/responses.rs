@@ -2,17 +2,18 @@
 //! deferrable, polling and sporadic servers have in common.
 //!
 //! A server that keeps its budget while its child sleeps can use it at the end of one period and again at the start of
-//! the next, and takes up to ceil((t + T - C)/T)*C of a window of length t. One that loses it, or has it back a period
-//! after it could use it, takes what a periodic task takes of a window that begins when nothing of its priority or a
-//! higher one is wanted: ceil(t/T)*C. With the least R = C_i + the sum of that over all servers above, if it is at most
-//! T_i, a server that has budget, or gets it, has used it within R, if its child wants so much. Budgets are hard: who
-//! is refused takes no more than the budget with which the others were analysed, and only that server is refused.
+//! the next, and takes up to ceil((t + T - C)/T)*C of a window of length t. A server that loses its budget, or has it
+//! back a period after it could use it, takes what a periodic task takes of a window that begins when nothing of its
+//! priority or a higher one is wanted: ceil(t/T)*C. With the least R = C_i + the sum of that over all servers above, if
+//! it is at most T_i, a server that has budget, or gets it, has used it within R, if its child wants that much. Budgets
+//! are hard: a refused server takes no more than the budget with which the others were analysed, and only that server
+//! is refused.
 //!
-//! Who of equals goes first is not known here (it is who came first): each of them counts the others as above it.
+//! Which of several equals goes first is not known here (the one that came first): each counts the others as above it.
 //!
 //! Below RESU, or any supply, CPU time comes later than on a whole CPU, at worst at the end of the period. There the
-//! least R is not used: R = T_i must do, that is, C_i + the sum at T_i is at most the supply in T_i. For supplies are
-//! never faster than time, the supply in any shorter window lacks no more than the rest of T_i.
+//! least R is not used: R = T_i must do, that is, C_i + the sum at T_i is at most the supply in T_i. Supplies are never
+//! faster than time, so the supply in any shorter window lacks no more than the rest of T_i.
 
 use super::claims::{Claim, claims};
 use super::{Complaint, Instance, Provided, Refused};
@@ -38,8 +39,8 @@ pub(super) enum Asleep {
     Paid,
 }
 
-/// The labels of servers: `rank` says which goes first (the least), and `promise` what a server is promised that has
-/// its budget within this time, at most a period.
+/// The labels of servers: `rank` says which goes first (the least), and `promise` is the guarantee of a server that has
+/// its budget within the given time, at most a period.
 pub(super) fn provide<R: Ord>(
     instance: &Instance,
     rule: Rule,
@@ -88,8 +89,8 @@ pub(super) fn provide<R: Ord>(
     provided
 }
 
-/// What a child has that is served within R of instants that are a period apart, of which the first comes a period
-/// after the child woke up at the latest.
+/// The guarantee of a child that is served within R of instants that are a period apart. The first instant comes a
+/// period after the child woke up at the latest.
 pub(super) fn a_period_later(claim: Claim, response: Nanos) -> Guarantee {
     let share = claim.utilisation();
     let nothing = &claim.period + whole(response.0) - &claim.budget;

@@ -12,8 +12,8 @@
 //! leaves free grows with `at`, so in each round the policy gets as far as by one push here, whichever slot that is by:
 //! it finds every slot that is found here with one push less than rounds, the last of which pushes no more.
 //!
-//! On RESU r a slot is a notified interval, in which r*x is received, nobody knows when: EDP(y, r*x, deadline x),
-//! which is RESCS r*x, y + x*(1-r).
+//! On RESU r a slot is a notified interval, in which r*x is received at an unknown time: EDP(y, r*x, deadline x), which
+//! is RESCS r*x, y + x*(1-r).
 
 use super::claims::{Claim, claims_on_processor};
 use super::{Entry, Instance, Limits, Provided};
@@ -162,7 +162,7 @@ mod tests {
         assert!(offsets(&[(1, 4), (1, 2), (1, 8), (1, 8)]).is_ok());
         assert!(offsets(&[(1, 4), (1, 2), (1, 8), (1, 8), (1, 16)]).unwrap_err().contains("no room"));
         assert_eq!(offsets(&[]), Ok(vec![]));
-        // Of each 150 the first 100 are taken, and the slot of 51 is pushed on for ever.
+        // The first 100 of each 150 are taken, and the slot of 51 is pushed on for ever.
         let pushed = [(50, 150), (50, 150), (51, 150_000)];
         assert!(offsets(&pushed).unwrap_err().contains("after 128 that are taken"));
     }

@@ -7,13 +7,13 @@
 //! child's period sees all of the child's slots, while the table stays as it is.
 //!
 //! The table changes when children come and go, which happens while others run (threads arrive). A child that comes
-//! goes behind those of its period, and moves the slots of longer ones to later places of their periods. A child that
+//! goes behind the children of its period, and moves the slots of longer periods to later places of these. A child that
 //! goes leaves its slots behind until all periods end (`policies/rialto_nt.c`). So within a period of y, which begins
-//! at a multiple of y, slots only move to later places: at no point of it has a child had less than the table of then
-//! gives it up to there, so in all it has x. This is RESBS x,y. No slots of the shortest period ever move to later
-//! places, nor do they when children go: from the end of all periods on, they lie where they lay, or before that, so a
-//! window over that end sees no less than x. Such a child has RESCS x,y. So has every child of the paper, whose tables
-//! do not change.
+//! at a multiple of y, slots only move to later places: at no point of the period has a child had less than the table
+//! in force gives it up to there, so in all it has x. This is RESBS x,y. No slots of the shortest period ever move to
+//! later places, nor do they when children go: from the end of all periods on, they lie where they lay, or before that,
+//! so a window over that end sees no less than x. Such a child has RESCS x,y. So has every child in the paper, where
+//! tables do not change.
 //!
 //! On RESU the amount is received within the slots, hence within each period: RESBS.
 

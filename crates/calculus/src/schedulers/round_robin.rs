@@ -2,17 +2,17 @@
 //! guarantee for it. With n registered children there is one all the same.
 //!
 //! A child that asks for the CPU goes to the tail of the queue. Before it are the other n-1 children at most, each with
-//! a turn of q at most: who blocks and asks again goes behind it, and who loses the parent's CPU in the middle of a
-//! turn goes to the head with the rest of it. So in time that the parent gives, a child waits for (n-1)*q at most, then
-//! has q, and so on: in a length z of such time it has C(z) = sbf of RESCS q,n*q, and in a window t no less than
-//! C(sbf(t)). A child that yields gives up the rest of its own turn.
+//! a turn of q at most: a child that blocks and asks again goes behind it, and a child that loses the parent's CPU in
+//! the middle of a turn goes to the head with the rest of the turn. So in time that the parent gives, a child waits for
+//! (n-1)*q at most, then has q, and so on: in a length z of such time it has C(z) = sbf of RESCS q,n*q, and in a window
+//! t no less than C(sbf(t)). A child that yields gives up the rest of its own turn.
 //!
 //! - ALL held, sbf(t) = t: RESCS q,n*q.
 //! - Another supply: C(z) >= (z - (n-1)*q)/n, so PSBE s,delta gives PSBE s/n,(delta + q*(n-1))/n. No guarantee says all
 //!   of C(sbf(t)). What PSBE loses is held beside it, as a second guarantee: RESCS q,w for the least w with sbf(w) >=
 //!   n*q.
 //! - PS s gives PS s/n, by the same line.
-//! - RESU gives nothing: nobody below tells of instants.
+//! - RESU gives nothing: no scheduler below tells of instants.
 //!
 //! By the paper's bounds ([`Mode::Paper`]) none of this is promised. An only child has what the scheduler holds. On
 //! several VPs several children have turns at once, and nothing is promised; but where there is a CPU for each child

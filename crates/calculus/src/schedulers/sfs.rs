@@ -8,7 +8,7 @@
 //! when they have had one quantum each. While the two sleep the third cannot have more than one CPU, and while they are
 //! awake it waits: it has a half of a CPU, not two thirds. SFQ's bound needs tags that stay within a distance of each
 //! other, and a waking child that preempts; SFS has neither: a child that ran ahead while the others slept waits
-//! without limit. So on several CPUs nothing is promised, but a CPU each where there are enough.
+//! without limit. So on several CPUs nothing is promised, unless there is a CPU for each child.
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;

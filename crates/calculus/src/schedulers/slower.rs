@@ -12,7 +12,7 @@ use crate::guarantee::Guarantee;
 use crate::rational::{Rational, Total, whole};
 use num_traits::{One, Signed};
 
-/// RESU to every child if the rates add up to one at most, and nothing to anybody if they do not.
+/// RESU to every child if the rates add up to one at most, and nothing to any child if they do not.
 pub(super) fn provide(instance: &Instance, rule: Rule) -> Provided {
     let held = match instance.processor() {
         Ok(held) => held,

@@ -1,15 +1,15 @@
 //! Sporadic servers (Sprunt, Sha and Lehoczky, Real-Time Systems 1989).
 //!
-//! Each piece of a server's budget is a task whose jobs begin when the child could use the piece first, a period apart
-//! at least, and wait or run until the piece is used or given up. So to those below it all pieces together are a
+//! Each piece of a server's budget is a task: its jobs begin when the child could use the piece first, a period apart
+//! at least, and wait or run until the piece is used or given up. So to the servers below it all pieces together are a
 //! periodic task: see `responses.rs`. What comes back later than it could (`policies/sporadic_server.c` keeps two
 //! times) only makes jobs later.
 //!
 //! A child that wakes up at t, and wants the CPU from then on, has all of its budget back by t + T: what is not back
 //! yet was used from before t on; and of what it has at t, what comes back later for want of a third time comes back at
 //! t + T. From then on no more than two pieces are left, and nothing has to wait any more: each comes within R, and
-//! again a period later. So the child has nothing for T + R - C at the longest, as behind a polling server, whose
-//! promise is this one's, too.
+//! again a period later. So the child has nothing for T + R - C at the longest, as behind a polling server, and the
+//! promise is the polling server's, too.
 //!
 //! Nothing limits what a child has: a piece that could have been used since t comes back at t + T, and while the
 //! scheduler itself waits for a CPU, periods pass. Then several budgets are used in a row.

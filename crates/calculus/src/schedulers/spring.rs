@@ -1,12 +1,12 @@
 //! Spring: a plan, found before it is promised (J. A. Stankovic et al., "The Spring System: Integrated Support for
 //! Complex Real-Time Systems", Real-Time Systems 1999; HLS section 5.1).
 //!
-//! Each child's amount is a job in each of its periods, which runs in one piece. A plan for the hyperperiod is
-//! searched job by job, as `policies/spring.c` does it: the job with the least H = deadline + earliest start is tried
-//! first, and where some job would be late after a partial plan, the last step of the plan is taken back and its next
-//! best choice is tried. The search is bounded, so a set that has a plan may be refused; the refusal says which bound
-//! was met. It is the core's search for children that all come while nobody wants the CPU. Who comes later is refused
-//! by the core if there is no plan for what is left of the periods of the others.
+//! Each child's amount is a job in each of its periods, which runs in one piece. A plan for the hyperperiod is searched
+//! job by job, as `policies/spring.c` does it: the job with the least H = deadline + earliest start is tried first, and
+//! where some job would be late after a partial plan, the last step of the plan is taken back and its next best choice
+//! is tried. The search is bounded, so a set that has a plan may be refused; the refusal says which bound was met. The
+//! core searches the same way if all children come while none wants the CPU. A child that comes later is refused by the
+//! core if there is no plan for what is left of the periods of the others.
 //!
 //! The plan repeats, and is kept whether or not a child wants its slots. In each period a child has one slot, so a
 //! window that ends in it, or begins in it since the child wakes there, sees no less than RESBH x,y says; for a child
@@ -32,7 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
 
 const RULE: Rule = Rule { name: "Spring, planned", source: ENTRY.source };
 
-/// The most children, jobs, choices of the longest partial plan that are taken back, and steps; those of the core. A
+/// The most children, jobs, choices of the longest partial plan that are taken back, and steps, as in the core. A
 /// choice takes a step for each child, and one more.
 const MAX_CHILDREN: usize = 16;
 const MAX_JOBS: u128 = 400;
@@ -123,7 +123,7 @@ fn count(claims: &[(u128, u128)]) -> Option<u128> {
     (jobs <= MAX_JOBS).then_some(jobs)
 }
 
-/// The child whose next job is to run from `free_at` on, the best behind that which was tried last; none if there is no
+/// The child that runs its next job from `free_at` on, the best behind the one that was tried last; none if there is no
 /// other, or if the next job of some child would be late in any case.
 fn choose(
     claims: &[(u128, u128)],

@@ -3,11 +3,11 @@
 //!
 //! As published, job k, released at r_k with the length C_k, has the deadline d_k = max(r_k, d_(k-1)) + C_k/U. Two
 //! things are missing for a guarantee. A child that always wants the CPU has its next job at once, runs ahead while
-//! others sleep, and then waits for long: so here job k+1 is not served before d_k (a hard budget), but for what nobody
-//! else wants, which costs no budget. And a child that blocks again and again would put its deadline off each time: so
-//! a child that wakes at w with a rest c of its job, due at d, goes on with that job where c <= (d-w)*U, and begins a
-//! new one otherwise. With jobs of `budget`, and U = budget/period, these are the servers of the reservation scheduler,
-//! soft.
+//! others sleep, and then waits for long: so here job k+1 is not served before d_k (a hard budget), except in time that
+//! nothing else wants, which costs no budget. And a child that blocks again and again would put its deadline off each
+//! time: so a child that wakes at w with a rest c of its job, due at d, goes on with that job where c <= (d-w)*U, and
+//! begins a new one otherwise. With jobs of `budget`, and U = budget/period, these are the servers of the reservation
+//! scheduler, soft.
 
 use super::{Entry, Instance, Limits, Provided, reservation};
 use crate::derivation::Rule;

@@ -1,6 +1,5 @@
 //! What each policy promises for what its scheduler holds: sets of children that are just admitted beside sets that are
-//! just refused. Policies whose numbers are not here have them in their own files, which use the functions of this
-//! file.
+//! just refused. Policies without numbers here have them in their own files, which use the functions of this file.
 
 use super::*;
 use crate::graph::Child;

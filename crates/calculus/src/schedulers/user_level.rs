@@ -1,4 +1,4 @@
-//! Schedulers whose policy is a process (Parmer and West, ACM TECS 13(1s), 2013, with an allowance for the agent).
+//! Schedulers with a process as their policy (Parmer and West, ACM TECS 13(1s), 2013, with an allowance for the agent).
 //!
 //! What the process writes may be anything, so the children are promised nothing. Sealed, the scheduler takes urgencies
 //! from the hierarchy alone, and the agent, the child in slot 0, is all that comes before them: at most the allowance A
@@ -128,15 +128,15 @@ mod tests {
     fn the_most_urgent_has_what_the_agent_leaves() {
         let promised = |held| labels("user-level", held, SEALED, &[LOW, AGENT, HIGH]);
         assert_eq!(promised("ALL"), ["NULL", "NULL", "RESBS 9ns 10ns"]);
-        // 2*1*(1 - 1/10) = 9/5; and that of RESBS 5,10 itself is 1/2 * 2*(10-5) = 5.
+        // 2*1*(1 - 1/10) = 9/5; and the delta of RESBS 5,10 itself is 1/2 * 2*(10-5) = 5.
         assert_eq!(promised("PSBE 1/2 3ns"), ["NULL", "NULL", "PSBE 2/5 24/5ns"]);
         assert_eq!(promised("RESBS 5ns 10ns"), ["NULL", "NULL", "PSBE 2/5 34/5ns"]);
         assert_eq!(promised("PS 1/2"), ["NULL", "NULL", "PS 2/5"]);
         assert_eq!(promised("RESU 1/2"), ["NULL", "NULL", "PS 2/5"]);
         assert_eq!(promised("NULL"), ["NULL"; 3]);
-        // Without an agent nobody comes before the children.
+        // Without an agent nothing comes before the children.
         assert_eq!(labels("user-level", "ALL", SEALED, &[LOW, HIGH]), ["NULL", "ALL"]);
-        // Who of equals goes first is not known.
+        // Which of several equals goes first is not known.
         assert_eq!(labels("user-level", "ALL", SEALED, &[HIGH, AGENT, HIGH]), ["NULL"; 3]);
     }
 

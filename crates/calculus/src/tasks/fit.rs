@@ -1,9 +1,9 @@
 //! The inverse question: the least reservation that carries a task set.
 //!
-//! A reservation that fails names a window, and no reservation with the same period that falls short in that window
-//! can do (for fixed priority: in every window in which the job could be done in time). So the amount is raised to
-//! the least that suffices in that window, and tried again: no amount is skipped that could have done, and the first
-//! that passes the exact test is the least. Relies on the tests being exact for one reservation, whose supply is
+//! A reservation that fails names a window, and no reservation with the same period that falls short in that window can
+//! do (for fixed priority: in every window in which the job could be done in time). So the amount is raised to the
+//! least that suffices in that window, and tried again: no amount is skipped that could have done, and the first that
+//! passes the exact test is the least. Relies on the tests being exact for one reservation: its supply is
 //! superadditive.
 //!
 //! Where that takes too many steps, a larger amount suffices if a smaller one does, so the least is searched between
@@ -115,7 +115,7 @@ fn decide(set: &TaskSet, continuity: Continuity, amount: &Rational, period: &Rat
 
 /// What a job or a window needs of a reservation.
 enum Needed {
-    /// So much a period, or more.
+    /// This much a period, or more.
     AtLeast(Rational),
     /// More than a whole CPU gives.
     MoreThanACpu,
@@ -129,12 +129,12 @@ impl Needed {
     }
 }
 
-/// Of the reservations with these periods that carry the tasks, one that takes the least share of a CPU; of several,
-/// the one with the longest period.
+/// Of the reservations with these periods that carry the tasks, the one that takes the least share of a CPU; among
+/// equals, the one with the longest period.
 ///
 /// # Errors
-/// Why no reservation with the last of the periods carries the tasks, where none with another period does either; where
-/// that was given up for one of the periods, that it was.
+/// If none of the periods does: why no reservation with the last of them carries the tasks, or, where the search was
+/// given up for one of them, that it was.
 pub fn least_utilisation(
     set: &TaskSet,
     continuity: Continuity,

@@ -10,8 +10,8 @@ use crate::rational::{Rational, quotient, whole};
 use crate::together::{Shortfall, Sum};
 use num_traits::{Signed, Zero};
 
-/// Analyses each task together with the tasks before it, which are of higher priority. The miss that is reported is
-/// that of the first task that has one.
+/// Analyses each task together with the tasks before it, which are of higher priority. Reports the miss of the first
+/// task that has one.
 pub(super) fn verdict(tasks: &[Task], sum: &Sum) -> Verdict {
     let mut steps = Steps::of(MAX_STEPS);
     let mut verdict = Verdict { responses: Vec::new(), miss: None };

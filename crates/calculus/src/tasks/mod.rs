@@ -75,7 +75,7 @@ pub enum Miss {
     /// In this window, which begins when jobs become ready after an idle moment and ends with a deadline, more may be
     /// wanted than is certain.
     Short {
-        /// Index of the task that the deadline is of.
+        /// Index of the task with the deadline.
         task: usize,
         /// Which job of that task since the window began, counted from 0.
         job: u64,
@@ -120,7 +120,7 @@ impl Response {
         }
     }
 
-    /// The lesser of two bounds that both hold; of equal ones the bound of the analysis.
+    /// The lesser of two bounds that both hold; if they are equal, the bound of the analysis.
     #[must_use]
     pub fn and(self, other: Response) -> Response {
         let rank = |response: &Response| {
@@ -131,7 +131,7 @@ impl Response {
 }
 
 impl Task {
-    /// A task whose times are whole nanoseconds.
+    /// A task with times in whole nanoseconds.
     pub fn new(run: Nanos, every: Nanos, deadline: Nanos, jitter: Nanos) -> Task {
         let [run, every, deadline, jitter] = [run, every, deadline, jitter].map(from_nanos);
         Task { run, every, deadline, jitter }
@@ -275,17 +275,17 @@ struct Steps {
 }
 
 impl Steps {
-    /// So many, taken one by one.
+    /// This many, taken one by one.
     fn of(steps: u32) -> Steps {
         Steps { left: steps, stride: 1 }
     }
 
-    /// So many, of which each question is one for each of these tasks.
+    /// This many, if each question takes one for each of these tasks.
     fn of_tasks(steps: u32, tasks: usize) -> Steps {
         Steps { left: steps, stride: u32::try_from(tasks).unwrap_or(u32::MAX) }
     }
 
-    /// Takes one, or one for each task; `None` when there are not as many left, nor will be.
+    /// Takes one, or one for each task; `None` when fewer are left; then none are left from now on.
     fn take(&mut self) -> Option<()> {
         let left = self.left.checked_sub(self.stride);
         self.left = left.unwrap_or(0);

@@ -12,9 +12,9 @@
 //! job is ready at r + T - J at the earliest, when the period that began at r is over, and so begins another one.
 //!
 //! A limit scheduler (`policies/limit.c`) begins periods by the same rule, and has no other child: its child has its
-//! budget as soon as the limit itself has so much CPU time. So every job is done within the window that certainly holds
-//! C of what the limit holds, if that is at most y: the period that the job began is not over then, and the proof goes
-//! through with that window in the place of y.
+//! budget as soon as the limit itself has had that much CPU time. So every job is done within the window that certainly
+//! holds C of what the limit holds, if that is at most y: the period that the job began is not over then, and the proof
+//! goes through with that window in the place of y.
 //!
 //! Relies on the thread having no other parent, and on x being real time.
 

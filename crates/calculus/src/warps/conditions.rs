@@ -7,7 +7,7 @@ use num_traits::{One, Signed, Zero};
 
 /// The virtual times of f, of a sibling and of the scheduler, and the warp of f, are rounded to granules.
 const ROUNDINGS: u64 = 4;
-/// After so many corners a response time is given up.
+/// After this many corners a response time is given up.
 const MAX_CORNERS: usize = 10_000;
 
 /// The children, with what the conditions need of them.
@@ -21,7 +21,7 @@ pub(crate) struct Conditions<'w> {
     within: Vec<Option<Rational>>,
     /// What each may be ahead by its warp, and the allowance.
     ahead: Vec<Rational>,
-    /// Those whose limits keep them within their part, by how much less each of them then adds for its weight.
+    /// The children that their limits keep within their part, by how much less each of them then adds for its weight.
     order: Vec<usize>,
     /// The finest part of virtual time that the core counts, in nanoseconds.
     granule: Rational,
@@ -94,12 +94,13 @@ impl<'w> Conditions<'w> {
         rest.is_positive().then(|| (sum - least.cloned().unwrap_or_default()) / rest)
     }
 
-    /// By how much a child's virtual warp must be beyond that of a sibling so that the child stays ahead of it.
+    /// By how much a child's virtual warp must exceed a sibling's so that the child stays ahead of it.
     pub fn lead(&self, child: usize, debt: &Rational) -> Rational {
         &self.each[child].limit / &self.weights[child] + debt + whole(ROUNDINGS) * &self.granule
     }
 
-    /// Whether a child is done with requests of at most `amount`, which come `period` apart, in time, and within which.
+    /// Whether a child is done in time with requests of at most `amount` that come `period` apart, and within what
+    /// time.
     ///
     /// # Errors
     /// The first condition that does not hold, with its numbers.
@@ -180,7 +181,7 @@ impl<'w> Conditions<'w> {
         Ok(())
     }
 
-    /// The least time of which these siblings leave `amount` when all run warped for as long as they may, the limit
+    /// The least time in which these siblings leave `amount` if all run warped for as long as they may, the limit
     /// first; where it is longer than `most`, or was given up, how it then may come. From one corner of what they take
     /// to the next, what is left grows only where none of them is warped.
     fn response(

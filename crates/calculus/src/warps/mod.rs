@@ -13,10 +13,10 @@
 //! W_n is warp/r_n. D_f is the greatest *debt* with which f wakes up for such a request: how far its virtual time is
 //! then ahead of the scheduler's. In the time since it woke up without a debt it had at most its part, and each sibling
 //! n at most r_n of what the scheduler's virtual time gained, and X_n = w_n + C, with C the allowance, or, if n is one
-//! of the siblings G whose limits keep them within their part (L_n/(L_n+U_n) <= r_n), r_n of the time and X_n = C +
-//! L_n*(1-r_n). So D_f = (sum of X_n - the least X_n) / (1 - r_f - sum of r_n in G), of all G the least that is found.
-//! The paper has no debt, and its response times do not hold: of four equal threads with C 3 one that wants 1 in every
-//! 4 with a warp of 1 is done after 5.
+//! of the siblings G that their limits keep within their part (L_n/(L_n+U_n) <= r_n), r_n of the time and X_n = C +
+//! L_n*(1-r_n). So D_f = (sum of X_n - the least X_n) / (1 - r_f - sum of r_n in G); the least over all G counts. The
+//! paper has no debt, and its response times do not hold: with four equal threads and C 3, a thread that wants 1 in
+//! every 4 with a warp of 1 is done after 5.
 //!
 //! Both were compared with every schedule of small sets. Relies on the core for charging exactly. Never rounds but
 //! where the core does: it counts virtual time in parts of 1/256 ns for a unit of share, which `Conditions` counts
@@ -87,7 +87,8 @@ impl Warpers {
         (limit.is_positive() && beyond <= weight * unwarp).then_some(beyond)
     }
 
-    /// Whether a child is done with requests of at most `amount`, which come `period` apart, in time, and within which.
+    /// Whether a child is done in time with requests of at most `amount` that come `period` apart, and within what
+    /// time.
     ///
     /// # Errors
     /// The first condition that does not hold, with its numbers.

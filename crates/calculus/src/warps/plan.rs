@@ -1,14 +1,14 @@
 //! The planner of BVT: from shares, requests and limits to warps and response times (Duda and Cheriton, SOSP 1999,
 //! section 6), corrected by the debt.
 //!
-//! Who is to be done sooner has a higher level: threads that ask for the same response time have one level. From the
-//! lowest level up, W of a level is W of the level below, and L/r + D of the thread of the level for which that is the
-//! greatest. Below them is level 0, of all children that ask for no JOB; their warps stay as they are. The paper has no
-//! D: what it would say is beside it.
+//! A thread that is to be done sooner has a higher level; threads that ask for the same response time have one level.
+//! From the lowest level up, W of a level is W of the level below plus L/r + D of the thread of the level for which
+//! that is the greatest. Below them is level 0, of all children that ask for no JOB; their warps stay as they are. The
+//! paper has no D: what it would say is beside it.
 //!
 //! Every thread that asks for JOB has to stay within its part by its limits, L*(1-r) <= r*U: else the debt of the
 //! others would depend on its warp, and that on theirs. Relies on `warps` for the conditions, and has it look at the
-//! plan once it is made. Never changes shares, nor who asks for what.
+//! plan once it is made. Never changes shares, nor which child asks for what.
 
 use super::{Conditions, InTime, Warpers};
 use crate::rational::{Rational, ceil_nanos, from_nanos, share_floor, time_ceil, time_floor, whole};
@@ -34,7 +34,7 @@ pub struct Planned {
     pub level: usize,
     /// The greatest debt with which it wakes up for a request.
     pub debt: Rational,
-    /// Its warp in virtual time, which is that of its level.
+    /// Its warp in virtual time, which is the same for its whole level.
     pub virtual_warp: Rational,
     /// The same without debts, as the paper has it.
     pub uncorrected: Rational,
@@ -51,7 +51,7 @@ pub struct WarpPlan {
     pub planned: Vec<Planned>,
 }
 
-/// The windows of section 6.1 of the paper: where nobody warps, all want the CPU, and all turns are of exactly the
+/// The windows of section 6.1 of the paper: if no child warps, all want the CPU, and all turns are of exactly the
 /// allowance, all virtual times are the same at the end of each physical window if they are at its beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Windows {
@@ -66,12 +66,12 @@ pub struct Windows {
     pub physical: Rational,
 }
 
-/// Plans warps: for each child what it asks for, if it asks for JOB. Limits and unwarp times are those of the children.
+/// Plans warps: for each child what it asks for, if it asks for JOB. Limits and unwarp times are the children's.
 ///
 /// # Errors
 /// The child for which no warp does, and the condition that fails.
 pub fn plan(warpers: &Warpers, asked: &[Option<Request>]) -> Result<WarpPlan, (usize, String)> {
-    // The warps of those who ask count nowhere but in the levels.
+    // The warps of the children that ask count nowhere but in the levels.
     let conditions = Conditions::new(warpers);
     let mut warpers = warpers.clone();
     let requests: Vec<(usize, &Request)> =
@@ -129,7 +129,7 @@ fn levels(requests: &[(usize, &Request)]) -> Vec<Vec<usize>> {
     responses.iter().rev().map(of_level).collect()
 }
 
-/// The greatest virtual warp of those who ask for no JOB, with the debt and without.
+/// The greatest virtual warp of the children that ask for no JOB, with the debt and without.
 fn base(warpers: &Warpers, asked: &[Option<Request>]) -> (Rational, Rational) {
     let others = (0..warpers.each.len()).filter(|child| asked[*child].is_none());
     let greatest = others.map(|child| warpers.virtual_warp(child)).max().unwrap_or_default();

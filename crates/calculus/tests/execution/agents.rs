@@ -4,7 +4,7 @@
 use super::machine::{Held, Policy, Random, execute, hold, soak};
 use hls_calculus::Guarantee;
 
-/// Child 0 is the agent; of the others those of lower numbers are more urgent.
+/// Child 0 is the agent; among the others, lower numbers are more urgent.
 struct Agent {
     allowance: usize,
     every: usize,
@@ -34,7 +34,7 @@ impl Policy for Agent {
     }
 }
 
-/// The promises to the children of a sealed scheduler whose agent has this allowance.
+/// The promises to the children of a sealed scheduler if its agent has this allowance.
 fn promised(held: Held, (allowance, every): (usize, usize), children: usize) -> Vec<Guarantee> {
     let params = [("allowance", allowance), ("every", every), ("sealed", 1)];
     let child = |child| vec![("urgency", children - child), ("slot", if child == 0 { 0 } else { 64 })];

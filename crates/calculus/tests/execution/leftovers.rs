@@ -14,13 +14,13 @@ type Claims<'a> = &'a [(usize, usize)];
 /// Which server runs first of those that want the CPU and have budget.
 #[derive(Clone, Copy, Debug)]
 enum Order {
-    /// The server whose period ends first: all below one reservation scheduler.
+    /// The server with the period that ends first: all below one reservation scheduler.
     Deadlines,
     /// The first server: each below a reservation scheduler of its own, one above the other.
     Ranks,
 }
 
-/// The states that the servers can be in after a slot in which those of `wanted` want the CPU, and for each state
+/// The states that the servers can be in after a slot in which the servers in `wanted` want the CPU, and for each state
 /// whether one of the servers ran.
 fn slot(claims: Claims, order: Order, before: &[Server], wanted: usize) -> Vec<(Vec<Server>, bool)> {
     let mut servers = before.to_vec();

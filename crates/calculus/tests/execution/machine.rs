@@ -132,7 +132,7 @@ impl Run<'_> {
 /// Parameters by name.
 pub type Params<'a> = &'a [(&'a str, usize)];
 
-/// A scheduler: its policy, its parameters, and those of its VP.
+/// A scheduler: its policy, its parameters, and the parameters of its VP.
 pub type Link<'a> = (&'a str, Params<'a>, Params<'a>);
 
 /// The labels of the children of the last of a chain of schedulers, each the only child of the one before.

@@ -97,7 +97,7 @@ const QUANTUM: usize = 10;
 
 impl Surplus {
     /// The first child wants a CPU all the time. The other two wake up when the first has `wake_before` of its quantum
-    /// left, and sleep when they have had a quantum each. Returns what the first had after so many ticks.
+    /// left, and sleep when they have had a quantum each. Returns what the first had after `ticks`.
     fn share_of_the_first(wake_before: usize, ticks: usize) -> usize {
         let mut surplus = Surplus { tags: [0; 3], running: Vec::new(), ready: vec![0] };
         let mut received = 0;

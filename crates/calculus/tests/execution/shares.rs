@@ -127,7 +127,7 @@ struct Eligible {
     begins: Vec<Rational>,
     awake: Vec<bool>,
     now: Rational,
-    /// The child whose request is served, and how many slots of the request were served.
+    /// The child with the request that is served, and how many slots of the request were served.
     running: Option<(usize, usize)>,
 }
 

@@ -4,7 +4,7 @@ use super::machine::{Policy, Random, Run, claimed, hold, labels, soak};
 use super::servers::{Budget, Servers};
 use hls_calculus::{Guarantee, Label};
 
-/// A server of BSS-I and the reservation scheduler below it, whose budgets are in real time.
+/// A server of BSS-I and the reservation scheduler below it, with budgets in real time.
 struct Server {
     /// The rate is this many of [`GRID`].
     rate: usize,

@@ -1,4 +1,4 @@
-//! Round robin, whose children sleep and wake and whose parent takes its CPU away in the middle of turns.
+//! Round robin, with children that sleep and wake and a parent that takes its CPU away in the middle of turns.
 
 use super::machine::{Held, Policy, Random, execute, hold, int, soak};
 use hls_calculus::{Guarantee, Label};
@@ -12,7 +12,7 @@ struct Turns {
     left: usize,
     /// The child that has used its turn up and is not in the queue yet.
     over: Option<usize>,
-    /// Whether children that wake up as a turn ends are queued before the child whose turn it was.
+    /// Whether children that wake up as a turn ends are queued before the child that had the turn.
     wakers_first: bool,
 }
 
@@ -95,8 +95,8 @@ fn rescs(amount: usize, period: usize) -> Guarantee {
 fn three_children_have_no_more_than_the_promise() {
     let label = |held: Held| held.labels("round-robin", &[("quantum", 2)], &vec![Vec::new(); 3]).remove(0);
     assert_eq!(promises(&label(Held::All)), [rescs(2, 6)]);
-    // What is held is PSBE 1/2,5, of which each child has a third; and the parent has given 6 after a blackout of 10, 5
-    // granted, a pause of 5 and 1 granted.
+    // What is held is PSBE 1/2,5, and each child has a third of that; and the parent has given 6 after a blackout of
+    // 10, 5 granted, a pause of 5 and 1 granted.
     let psbe = Guarantee::parse("PSBE 1/6 3ns").unwrap();
     assert_eq!(promises(&label(Held::Reservation(5, 10))), [psbe.clone(), psbe, rescs(2, 21)]);
 

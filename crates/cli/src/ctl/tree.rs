@@ -171,7 +171,7 @@ fn thread_name(thread: &ThreadStatus) -> String {
     format!("{} ({tid}{of})", clean(comm))
 }
 
-/// That it is a thread, and who suspended it.
+/// The kind of a thread, with the name that suspended it, if it is suspended.
 fn thread_kind(thread: &ThreadStatus) -> String {
     let by = thread.suspended_by.as_ref();
     by.map_or_else(|| "thread".into(), |by| format!("thread, suspended by {}", clean(by)))

@@ -1,7 +1,7 @@
 //! `hls fit` below BVT schedulers: warps by which the threads that ask for JOB are done in time, the windows in which
 //! all have their parts, and what all are promised then.
 //!
-//! Relies on `hls_check` for the plan. Times are rounded against the reader who relies on them.
+//! Relies on `hls_check` for the plan. Times are rounded to the disadvantage of a reader that relies on them.
 
 use hls_calculus::{Rational, share_floor, time_ceil, time_floor};
 use hls_check::{Derived, PlannedChild, PlannedScheduler, WarpChange};
@@ -102,7 +102,8 @@ const WARPS: [Column; 9] = [
     number("virtual time", "warp by the paper"),
 ];
 
-/// Writes the planned warps of those who ask for JOB, and beside them what the paper, which has no debt, would say.
+/// Writes the planned warps of the children that ask for JOB, and beside them what the paper, which has no debt, would
+/// say.
 fn write_warps(out: &mut impl Write, scheduler: &PlannedScheduler) -> io::Result<()> {
     let row = |child: &PlannedChild| {
         let (asked, (planned, _)) = (child.asked.as_ref()?, child.planned.as_ref()?);

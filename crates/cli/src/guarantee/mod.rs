@@ -1,7 +1,7 @@
 //! `hls guarantee`: what a guarantee promises, what follows from it, and how it is misread.
 //!
-//! Relies on the calculus for all numbers, and puts these into words. A number that is not round is rounded against the
-//! reader who relies on it, as the calculus does in its own texts.
+//! Relies on the calculus for all numbers, and puts these into words. A number that is not round is rounded to the
+//! disadvantage of a reader that relies on it, as the calculus does in its own texts.
 
 mod picture;
 mod words;

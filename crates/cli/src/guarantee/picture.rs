@@ -55,8 +55,8 @@ fn supply(have: &Guarantee, need: Option<&Guarantee>) -> Result<Supply, Error> {
     })
 }
 
-/// The longest window that is drawn: four periods, or four times the time in which nothing is certain; of a request one
-/// period.
+/// The longest window that is drawn: four periods, or four times the time in which nothing is certain; for a request
+/// one period.
 fn length(guarantee: &Guarantee) -> Option<Rational> {
     let length = match guarantee {
         Guarantee::Job { period, .. } => return Some(period.clone()),

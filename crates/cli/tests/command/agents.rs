@@ -1,4 +1,4 @@
-//! Agents of schedulers whose policy is a process: played by the simulator, refused where threads are real.
+//! Agents of schedulers with a process as their policy: played by the simulator, refused where threads are real.
 
 use super::outcome::{assert_refused, hls};
 use std::fs;
@@ -45,7 +45,7 @@ fn an_agent_that_is_not_there_is_refused_by_its_place() {
     assert_eq!(hls(&["check", &file]).code, Some(0));
 }
 
-/// A program of the examples decides: the earliest deadline first, of which the settings say how far they are.
+/// A program of the examples decides: the earliest deadline first. The settings say how far off the deadlines are.
 #[test]
 fn a_program_decides() {
     let folder = tempfile::tempdir().unwrap();
@@ -68,7 +68,7 @@ fn a_program_decides() {
     };
     let latency = |run: &serde_json::Value| run["threads"][2]["wake_latency"]["worst_ns"].as_u64().unwrap();
     let soon_first = run("1=10s 2=10ms");
-    // The turns of the agent, of which each takes 10 us, are all that `soon` waits for.
+    // `soon` waits for nothing but the turns of the agent, of 10 us each.
     assert!(latency(&soon_first) <= 20_000, "{soon_first}");
     assert!(soon_first["schedulers"][0]["decided"]["followed"].as_u64().unwrap() > 40, "{soon_first}");
     // The deadline of the thread that never sleeps stays where it is.

@@ -1,4 +1,4 @@
-//! `hls ctl` against a server in this process, whose engine is the native core.
+//! `hls ctl` against a server in this process, with the native core as its engine.
 
 #[path = "../../../control/tests/support/mod.rs"]
 mod support;

@@ -68,7 +68,8 @@ fn what_cannot_be_fitted_is_refused() {
     assert_eq!(with_period.code, Some(1), "nothing is promised to it: {with_period:?}");
 }
 
-/// The worked example: who is to be done sooner goes before the others, with the debt that the paper leaves out.
+/// The worked example: a thread that is to be done sooner goes before the others, with the debt that the paper leaves
+/// out.
 #[test]
 fn warps_for_threads_that_ask_for_jobs_below_bvt() {
     let Outcome { code, stdout, stderr } = hls(&["fit", "jobs.kdl"]);

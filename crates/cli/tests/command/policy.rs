@@ -143,7 +143,7 @@ fn only_a_simulation_runs_the_code_of_a_policy() {
     assert!(fs::exists(path("evidence")).unwrap());
 }
 
-/// A file of somebody else's is not run as root because a hierarchy file names it.
+/// Root does not run another user's file because a hierarchy file names it.
 #[test]
 fn root_runs_no_code_that_others_can_write() {
     let folder = attackers_folder();

@@ -1,4 +1,4 @@
-//! Verdicts of `hls check` and `hls fit` that are easily wrong: what is said to be possible must be so, and what was
+//! Verdicts of `hls check` and `hls fit` that are easily wrong: what they call possible must be possible, and what was
 //! not found out is no "no".
 
 use super::outcome::{Outcome, hls};
@@ -11,7 +11,7 @@ fn on(command: &str, text: &str) -> Outcome {
     hls(&[command, path.to_str().unwrap()])
 }
 
-/// Six CPUs, of which three are asked for by a scheduler that hangs below a join.
+/// Six CPUs; a scheduler that hangs below a join asks for three of them.
 #[test]
 fn cpus_that_a_join_cannot_hand_on_are_refused() {
     let file = |asked: &str| {
@@ -33,8 +33,8 @@ fn cpus_that_a_join_cannot_hand_on_are_refused() {
     assert_eq!(code, Some(0), "{stderr}");
 }
 
-/// The fast task has 15,000 windows before the deadline of the slow one: 60 % and a little suffice. Of tasks that want
-/// all of a CPU, and have no common period, nobody can tell, and nobody says that nothing suffices.
+/// The fast task has 15,000 windows before the deadline of the slow one: 60 % and a little suffice. For tasks that want
+/// all of a CPU, and have no common period, it is not known, and no message says that nothing suffices.
 #[test]
 fn a_fit_is_found_or_it_is_said_that_it_was_not() {
     let file = |fast: &str, slow: &str| {

@@ -1,5 +1,5 @@
 //! What a guest of these tests has: `hls`, programs of the tests' own, and engines with the policies that its scripts
-//! load, which were built before, since it has no compilers.
+//! load. The engines are built before, since a guest has no compilers.
 
 use crate::here;
 use hls_policy_build::{Builder, NUMBERS, PolicyFile, Target};
@@ -37,7 +37,7 @@ const OWN: [&str; 21] = [
 /// beside it.
 ///
 /// # Errors
-/// Those of [`Vm::open`] and [`Vm::run`].
+/// The errors of [`Vm::open`] and [`Vm::run`].
 pub fn run(
     flavour: Flavour,
     machine: &Machine,
@@ -119,9 +119,9 @@ fn literature_number(name: &str) -> u8 {
     found.unwrap_or_else(|| panic!("found no policy `{name}`")).id
 }
 
-/// The engines that a script loads, each by its policies' files and the names of those of the literature that it has:
-/// one with each file that the script names, one with all in a line that begins `# Engine: `; the script `gallery`
-/// loads each policy of the gallery, and all together, as far as compiler and verifier let them through.
+/// The engines that a script loads, each by its policies' files and the names of its policies of the literature: one
+/// with each file that the script names, one with all in a line that begins `# Engine: `; the script `gallery` loads
+/// each policy of the gallery, and all together, as far as compiler and verifier let them through.
 fn engines(script: &Script, policies: &Path) -> Vec<Vec<String>> {
     let stated = script.text.lines().filter_map(|line| line.strip_prefix("# Engine: "));
     let mut engines: Vec<Vec<_>> =

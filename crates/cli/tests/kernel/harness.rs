@@ -5,8 +5,8 @@
 //! Relies on `libtest_mimic` for the arguments that all tests have; it knows two results, so that it counts a case
 //! without a verdict among those that failed. What a case prints is shown at once: others may still take half an hour.
 //!
-//! `PASSED=FILE` names a file to which each case that passes is added. Those that it has are left out: so a long run
-//! that was interrupted goes on.
+//! `PASSED=FILE` names a file to which each case that passes is added. Cases that are in the file are left out: so a
+//! long run that was interrupted goes on.
 
 use hls_vm::{Outcome, ScriptOutcome, Verdict};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -27,7 +27,7 @@ pub struct Case {
     body: Box<dyn FnOnce() -> Report + Send>,
 }
 
-/// What came of a case.
+/// The outcome of a case.
 pub struct Report {
     verdict: Verdict,
     scripts: Vec<ScriptOutcome>,
@@ -65,12 +65,12 @@ struct Record {
     without_verdict: usize,
     /// The scripts with the cases that they are of.
     scripts: Vec<(String, ScriptOutcome)>,
-    /// To which the names of cases that pass are added.
+    /// The file to which the names of cases that pass are added.
     passed: Option<File>,
 }
 
-/// Runs those cases that the arguments want. Cases whose name does not begin with `gate_` are ignored but for
-/// `--ignored` and `--include-ignored`.
+/// Runs those cases that the arguments want. A case without `gate_` at the beginning of its name is ignored, except
+/// with `--ignored` and `--include-ignored`.
 pub fn run(mut arguments: Arguments, mut cases: Vec<Case>) -> ExitCode {
     arguments.test_threads.get_or_insert(BESIDE_EACH_OTHER);
     let mut passed = None;

@@ -80,7 +80,7 @@ pub fn all() -> Vec<Lane> {
     lanes
 }
 
-/// The lanes with those scripts alone that `STORMS` names, where it names any.
+/// The lanes with only the scripts that `STORMS` names, if it names any.
 pub fn wanted(mut lanes: Vec<Lane>) -> Vec<Lane> {
     let Ok(names) = env::var("STORMS") else { return lanes };
     let is_named = |script: &Script, name: &str| script.name.strip_suffix(".sh") == Some(name);
@@ -133,9 +133,9 @@ pub fn exact(cpus: u32, shift: u32) -> Machine {
     Machine { cpus, time: Time::Exact { shift }, limit: HOUR, ..Machine::default() }
 }
 
-/// Two CPUs that take turns in exact time, and have fair locks. QEMU has the other CPU go on when one sets a timer,
-/// which the kernel does under a lock: the lock of virtual CPUs, which is not fair, the other one never got. The turns
-/// themselves are not fair either, see `hog.c`.
+/// Two CPUs that take turns in exact time, and have fair locks. QEMU has the other CPU go on when one sets a timer, and
+/// the kernel does so under a lock: with the lock of virtual CPUs, which is not fair, the other CPU never got it. The
+/// turns themselves are not fair either, see `hog.c`.
 fn two_exact() -> Machine {
     with_tickets(exact(2, 2))
 }
@@ -155,8 +155,8 @@ fn with_packets(machine: Machine) -> Machine {
     with_option(machine, "thread_backlog_napi")
 }
 
-/// The guest's kernel takes its CPUs for real ones, which get locks in the order in which they asked, that of the
-/// hierarchy too. No more CPUs than most hosts have, or a CPU whose turn it is would stand still.
+/// The guest's kernel takes its CPUs for real ones, which get locks in the order in which they asked, the hierarchy's
+/// lock too. No more CPUs than most hosts have: else the CPU that is next could stand still.
 fn with_tickets(machine: Machine) -> Machine {
     with_option(machine, "clearcpuid=hypervisor")
 }

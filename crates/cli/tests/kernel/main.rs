@@ -34,7 +34,7 @@ fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel")
 }
 
-/// Runs only on a host whose kernel has no sched_ext, so that the test can never attach a scheduler to the host.
+/// Runs only on a host with a kernel without sched_ext, so that the test can never attach a scheduler to the host.
 fn no_sched_ext() -> Report {
     if Path::new("/sys/kernel/sched_ext").exists() {
         harness::say("skipped: this kernel has sched_ext\n");

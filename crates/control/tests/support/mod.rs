@@ -1,4 +1,4 @@
-//! A hierarchy that runs in name only: the native core, with threads that are numbers. What tests ask their questions.
+//! A mock hierarchy for the tests to query: the native core, with threads that are only numbers.
 //!
 //! Relies on the core to check its invariants after every call.
 
@@ -28,7 +28,7 @@ use std::time::Duration;
 
 /// The user who owns `ALICE` in [`FILE`].
 pub const ALICE: Peer = Peer { uid: 1000 };
-/// One who owns nothing.
+/// A user who owns nothing.
 pub const BOB: Peer = Peer { uid: 1001 };
 /// A place of the file, filled by thread 10.
 pub const VIDEO: u32 = 10;
@@ -36,7 +36,7 @@ pub const VIDEO: u32 = 10;
 pub const ALICES: [u32; 3] = [100, 101, 102];
 pub const BOBS: u32 = 200;
 
-/// What stands for pages, so that each can be told from others.
+/// Files that stand for pages, so that the two can be distinguished.
 pub const KERNEL_PAGE: &str = "/dev/zero";
 pub const USER_PAGE: &str = "/dev/null";
 
@@ -62,15 +62,15 @@ pub struct Native {
     default: CoreScheduler,
     /// The promises that the engine is to watch.
     pub promises: BTreeMap<Promisee, String>,
-    /// How often it got one, or the end of one.
+    /// How often it was told of a promise, or of the end of one.
     pub promised: u32,
     /// How many calls the engine does before it fails once.
     pub fails_after: Option<usize>,
-    /// How many questions the engine answers before the run ends: from then on it knows nobody.
+    /// How many questions the engine answers before the run ends: from then on it knows no thread.
     pub ends_after: Option<usize>,
     /// Policies that were disabled and that the manager has not asked for.
     pub disabled_policies: Vec<PolicyDisabled>,
-    /// Places that nobody takes any more.
+    /// Places that no thread takes any more.
     pub closed: Vec<GraphEdge>,
     /// The schedulers that pages were made for.
     pub pages_of: Vec<CoreScheduler>,
@@ -78,9 +78,9 @@ pub struct Native {
     pub panics: bool,
     /// Whether it knows the real threads of this machine as well.
     pub knows_real: bool,
-    /// Those of them that it knows.
+    /// The real threads that it knows.
     real: BTreeSet<u32>,
-    /// Whether it compiles policies, which then may be loaded.
+    /// Whether it compiles policies, so that they may be loaded.
     pub compiles: bool,
     /// The built-in policy that the engine was made without, and whether the next one is to have it.
     pub left_out: Option<u8>,
@@ -88,7 +88,7 @@ pub struct Native {
 }
 
 impl Native {
-    /// The file in the core, and what the manager is to know of it.
+    /// The file in the core, and its layout for the manager.
     pub fn new(file: &str, owners: &[(&str, u32)]) -> (Native, Layout) {
         let (hierarchy, _) = hls_hierarchy::read(file.as_bytes()).expect("a valid file");
         let input = Input::new(&hierarchy);
@@ -140,7 +140,7 @@ impl Native {
         (native, layout)
     }
 
-    /// A thread more in the default scheduler, or in a place of the file.
+    /// One more thread in the default scheduler, or in a place of the file.
     pub fn spawn(&mut self, tid: u32, uid: Option<u32>, slot: Option<(GraphEdge, CoreScheduler, Params)>) {
         let (scheduler, params) =
             slot.map_or((self.default, Params::default()), |(_, at, params)| (at, params));
@@ -148,14 +148,14 @@ impl Native {
         let key = ThreadKey { tid, vp, generation: self.now.0 as u32 };
         let (comm, slot) = (format!("t{tid}"), slot.map(|(edge, ..)| edge));
         self.threads.insert(tid, Thread { key, pid: tid, comm, uid, pinned: false, scheduler, slot });
-        // Half of them want the CPU.
+        // Half of them are runnable.
         if tid.is_multiple_of(2) {
             self.core.request(vp, self.now);
         }
         self.settle();
     }
 
-    /// Whether there is a thread of that number.
+    /// Whether there is a thread of this number.
     pub fn has(&self, tid: u32) -> bool {
         self.threads.contains_key(&tid)
     }
@@ -169,7 +169,7 @@ impl Native {
         self.settle();
     }
 
-    /// A thread wants a CPU.
+    /// A thread becomes runnable.
     pub fn wake(&mut self, tid: u32) {
         self.core.request(self.threads[&tid].key.vp, self.now);
         self.settle();
@@ -204,7 +204,7 @@ impl Native {
         }
     }
 
-    /// Time passes for long.
+    /// This much time passes.
     pub fn pass(&mut self, time: Nanos) {
         self.now.0 += time.0;
         for cpu in 0..64 {
@@ -303,7 +303,7 @@ impl Native {
     }
 }
 
-/// Hangs the VPs of an edge to a scheduler.
+/// Attaches the VPs of an edge to a scheduler.
 fn attach(
     core: &mut Core,
     hierarchy: &Hierarchy,
@@ -326,7 +326,8 @@ fn prepare(policies: &[PolicySource]) -> Result<Prepared<Arc<Library>>, EngineEr
     Ok(Prepared { next, policies, build: Duration::ZERO, verify: Duration::ZERO })
 }
 
-/// The core with these policies. It is built once, however many tests load the same: a build takes seconds.
+/// The core with these policies. It is built only once for all tests that load the same policies: a build takes
+/// seconds.
 fn library(policies: &[PolicySource]) -> Result<Arc<Library>, String> {
     type Built = OnceLock<Result<Arc<Library>, String>>;
     static BUILT: Mutex<BTreeMap<String, Arc<Built>>> = Mutex::new(BTreeMap::new());
@@ -397,7 +398,7 @@ impl RunningEngine for Native {
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
         self.question()?;
-        // Something that can be told from others.
+        // A file that can be distinguished from others.
         Ok(std::fs::File::open("/dev/zero").expect("it is on every system").into())
     }
 
@@ -462,7 +463,7 @@ impl Readings for Native {
     }
 }
 
-/// The manager of [`FILE`], or of one like it, with some threads.
+/// The manager of this file, which is [`FILE`] or like it, with some threads.
 pub fn manager_of(file: &str) -> Manager<Native> {
     let (mut native, layout) = Native::new(file, &[("ALICE", ALICE.uid)]);
     let slot_of = |name: &str| {
@@ -479,7 +480,7 @@ pub fn manager_of(file: &str) -> Manager<Native> {
     Manager::new(native, layout, Mode::Tight).expect("a hierarchy that composes")
 }
 
-/// That of [`FILE`].
+/// The manager of [`FILE`].
 pub fn manager() -> Manager<Native> {
     manager_of(FILE)
 }
@@ -489,7 +490,7 @@ pub fn texts(texts: &[(&str, &str)]) -> Texts {
     texts.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
 }
 
-/// Status without the CPU time that passes meanwhile.
+/// The status with the CPU times left out.
 pub fn still(manager: &mut Manager<Native>) -> Status {
     let mut status = manager.status().unwrap();
     let processors = status.schedulers.iter_mut().flat_map(|scheduler| &mut scheduler.processors);
@@ -530,7 +531,7 @@ pub fn at(scheduler: &str, guarantee: &str) -> (String, String) {
 pub fn with_server(manager: Manager<Native>, test: impl FnOnce(&Path)) -> Manager<Native> {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("below/control.sock");
-    // Other users are to reach it.
+    // Other users must be able to reach it.
     let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), all).unwrap();
     let (socket, stop, manager) = (Socket::bind(&path).unwrap(), AtomicBool::new(false), Mutex::new(manager));

@@ -9,7 +9,7 @@ pub fn policies(file: &[u8]) -> Policies {
     loaded(Policies::of(built_in()), file)
 }
 
-/// These policies, and those that a file loads before it begins: as many as there are of a "round_table.c".
+/// These policies, and those that a file loads before it begins: one for each `load` of a "round_table.c".
 pub fn loaded(mut policies: Policies, file: &[u8]) -> Policies {
     let is_there = |path: &str| path.ends_with("round_table.c");
     for load in loads(file).iter().filter(|load| is_there(&load.path)) {

@@ -1,5 +1,5 @@
-//! A scheduler of the policy `user-level` whose policy is a program written with `include/hls_scheduler.h`. The program
-//! is compiled as a shared object, and plays its turns against copies of the two pages, in the machine's time.
+//! A scheduler of the policy `user-level` whose policy is a program written with `include/hls_scheduler.h`. The
+//! program is compiled as a shared object, and takes its turns on copies of the two pages, in the machine's time.
 
 use crate::support::{ByHand, MS};
 use hls_core::pages::{KernelPage, UserPage, UserWord};
@@ -19,7 +19,7 @@ unsafe extern "C" {
 
 type Turn = unsafe extern "C" fn(*const KernelPage, *mut UserPage, *mut *mut c_void);
 
-/// Compiles a file, by its place in the repository.
+/// Compiles a file, given by its path in the repository.
 pub fn cc(flags: &[&str], source: &str, result: &Path) {
     let (compiler, standard) =
         if source.ends_with(".cc") { ("c++", "-std=c++11") } else { ("cc", "-std=c11") };
@@ -33,7 +33,7 @@ pub fn cc(flags: &[&str], source: &str, result: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Compiles a policy, a file by its place in the repository, and returns the shared object.
+/// Compiles a policy, given by its path in the repository, and returns the shared object.
 pub fn compile(source: &str) -> PathBuf {
     static COMPILING: Mutex<()> = Mutex::new(());
     let _guard = COMPILING.lock();
@@ -42,12 +42,13 @@ pub fn compile(source: &str) -> PathBuf {
     let (written, object) =
         (folder.join(format!("{name}.{}", process::id())), folder.join(format!("{name}.so")));
     cc(&["-fPIC", "-shared"], source, &written);
-    // In one step: another test may have it open.
+    // Replaces it in one step: another test may have it open.
     fs::rename(written, &object).expect("the folder of the tests can be written");
     object
 }
 
-/// A policy that was compiled and opened, with its own state. What it returns from its getters is its own affair.
+/// A policy that was compiled and opened, with its own state. The meaning of its getters' results is up to the
+/// policy.
 pub struct Program {
     object: libloading::Library,
     turn: Turn,
@@ -57,17 +58,17 @@ pub struct Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // SAFETY: as include/hls_scheduler.h says: the caller's to free, as there are no more turns.
+        // SAFETY: as include/hls_scheduler.h says, the caller frees it when there are no more turns.
         unsafe { free(self.state) };
     }
 }
 
 impl Program {
-    /// Opens what `compile` has returned. The settings are those of the environment's `HLS_SETTINGS`.
+    /// Opens the result of `compile`. The settings are the value of `HLS_SETTINGS` in the environment.
     pub fn open(object: &Path, settings: &str) -> Program {
-        // SAFETY: an object that `compile` has made, without initialisers.
+        // SAFETY: `compile` has made the object, without initialisers.
         let object = unsafe { libloading::Library::new(object) }.expect("the object can be opened");
-        // SAFETY: the type is that of include/hls_scheduler.h.
+        // SAFETY: the type is the one in include/hls_scheduler.h.
         let turn = *unsafe { object.get::<Turn>(b"hls_agent_turn\0") }.expect("it exports its turn");
         Program { object, turn, state: ptr::null_mut(), settings: settings.to_owned() }
     }
@@ -77,27 +78,28 @@ impl Program {
         static ENVIRONMENT: Mutex<()> = Mutex::new(());
         let guard = self.state.is_null().then(|| ENVIRONMENT.lock());
         if guard.is_some() {
-            // SAFETY: whoever reads or writes the environment in this program holds the lock.
+            // SAFETY: all code of this program that reads or writes the environment holds the lock.
             unsafe { env::set_var("HLS_SETTINGS", &self.settings) };
         }
-        // SAFETY: the function is that of hls_scheduler.h: it reads and writes the pages and its own state.
+        // SAFETY: the function is the one of hls_scheduler.h: it reads and writes the pages and its own state.
         unsafe { (self.turn)(kernel, user, &mut self.state) };
     }
 
-    /// What a function of the policy, `u64 name(const void *state, u64 argument)`, says of its state after a turn.
+    /// The result of a function of the policy, `u64 name(const void *state, u64 argument)`, about its state after a
+    /// turn.
     pub fn asked(&self, name: &str, argument: u64) -> u64 {
         type Getter = unsafe extern "C" fn(*const c_void, u64) -> u64;
         assert!(!self.state.is_null(), "it had no turn yet");
-        // SAFETY: the type is what this function's text says, and the state is that of the policy.
+        // SAFETY: the type is as this function's text says, and the state is the policy's.
         unsafe { self.object.get::<Getter>(name.as_bytes()).expect("there is one")(self.state, argument) }
     }
 }
 
-/// A turn that takes time: the pages as the agent found them, and as it is going to leave them.
+/// A turn that takes time: the user page as the agent found it, and as the agent will leave it.
 struct Thinking {
     before: UserPage,
     after: UserPage,
-    /// How much CPU time the agent has when it is done.
+    /// The agent's total CPU time at the end of the turn.
     until: Nanos,
 }
 
@@ -109,13 +111,13 @@ pub struct World {
     pub program: Program,
     /// How much CPU time a turn takes.
     pub turn_takes: Nanos,
-    /// How many turns there were.
+    /// The number of turns so far.
     pub turns: u64,
-    /// Decisions that were asked for and too old.
+    /// Stale decisions.
     pub stale: u64,
     /// The kernel page as the agent found it at its last turn.
     pub found: KernelPage,
-    /// Sees each turn: the pages that the policy found, and the user page that it left.
+    /// Called at each turn with the pages that the policy found, and the user page that it left.
     pub observer: Option<Observer>,
     thinking: Option<Thinking>,
     children: u64,
@@ -129,7 +131,7 @@ impl World {
         World::with_cpus(1, program, allowance)
     }
 
-    /// The same with more CPUs, all of which the scheduler has.
+    /// The same with more CPUs; the scheduler has all of them.
     pub fn with_cpus(cpus: u16, program: Program, allowance: u64) -> World {
         let mut world = World::without_turns(cpus, program, allowance);
         world.begin();
@@ -172,7 +174,7 @@ impl World {
         vp
     }
 
-    /// Takes all decisions that are due, with timers and the agent's turns.
+    /// Makes all decisions that are due, with timers and the agent's turns.
     pub fn settle(&mut self) {
         for round in 0.. {
             assert!(round < 10_000, "at {}: turns without end", self.machine.now);
@@ -190,8 +192,8 @@ impl World {
         }
     }
 
-    /// Lets time pass while the agent writes nothing, and takes all decisions that are due. A decision that did not
-    /// know the last event when this began is not followed.
+    /// Lets time pass while the agent writes nothing, and makes all decisions that are due. A decision in the page
+    /// that did not take the last event into account at the beginning is not followed.
     fn pass_to(&mut self, end: Nanos) {
         let events = self.machine.core.kernel_page(self.scheduler).expect("it has pages").events;
         let decision = self.machine.core.user_page(self.scheduler).expect("it has pages").next[0];
@@ -228,7 +230,7 @@ impl World {
             let (before, mut after) = (user_words(&turn.before)[place], user_words(&turn.after)[place]);
             let mut is_written = before != after;
             if place == UserWord::Touched.place() {
-                // The program adds bits to those that are there: the engine may have taken some out meanwhile.
+                // The program adds bits to the present ones: the engine may have cleared some meanwhile.
                 after |= self.machine.core.user_page(self.scheduler).unwrap().touched;
                 is_written = after != 0;
             }
@@ -239,12 +241,12 @@ impl World {
         self.machine.core.yield_now(self.agent, self.machine.now);
     }
 
-    /// Whether the agent is in the midst of a turn.
+    /// Whether the agent is in the middle of a turn.
     pub fn is_thinking(&self) -> bool {
         self.thinking.is_some()
     }
 
-    /// When something is due next.
+    /// The time of the next due event.
     fn due(&mut self) -> Nanos {
         let ran = self.machine.core.ran(self.agent, self.machine.now);
         let runs = self.machine.running.contains(&Some(self.agent));
@@ -253,7 +255,7 @@ impl World {
         self.machine.due().min(done)
     }
 
-    /// Lets time pass, with all that is due in it.
+    /// Lets time pass, with all events that are due in it.
     pub fn run_to(&mut self, end: Nanos) {
         loop {
             let next = self.due().min(end);
@@ -280,19 +282,19 @@ impl World {
         self.settle();
     }
 
-    /// The thread goes.
+    /// Removes the thread.
     pub fn remove(&mut self, vp: CoreVp) {
         self.machine.core.detach(vp, self.machine.now).unwrap();
         self.settle();
     }
 
-    /// Which of the threads run, in their order: `a`, `b`, `c` ...
+    /// Which of the threads are running, in their order: `a`, `b`, `c` ...
     pub fn running(&self, threads: &[CoreVp]) -> String {
         let runs = |vp: &CoreVp| self.machine.running.contains(&Some(*vp));
         (b'a'..).zip(threads).filter(|(_, vp)| runs(vp)).map(|(letter, _)| char::from(letter)).collect()
     }
 
-    /// Who runs on the first CPU in each of the next milliseconds: `a`, `b`, `c` ..., or nobody (`.`).
+    /// Which thread runs on the first CPU in each of the next milliseconds: `a`, `b`, `c` ..., or none (`.`).
     pub fn timeline(&mut self, threads: &[CoreVp], length: u64) -> String {
         let millisecond = |_| {
             let who = threads.iter().position(|&thread| self.machine.running[0] == Some(thread));
@@ -305,7 +307,7 @@ impl World {
 
 /// The words of a kernel page.
 pub fn kernel_words(page: &KernelPage) -> &[u64; size_of::<KernelPage>() / 8] {
-    // SAFETY: the page is so many words, all of them in a row.
+    // SAFETY: the page consists of this number of words, without gaps.
     unsafe { &*ptr::from_ref(page).cast() }
 }
 

@@ -1,4 +1,4 @@
-//! A machine that tests drive by hand: small hierarchies whose every decision is known.
+//! A machine that tests drive by hand: small hierarchies in which every decision is known.
 
 pub mod agent;
 
@@ -16,7 +16,7 @@ pub fn policy_of(name: &str) -> &'static PolicyInfo {
         .unwrap_or_else(|| panic!("there is no policy {name}"))
 }
 
-/// Who runs on the first CPU in each of the next milliseconds: `a`, `b`, `c` ..., or nobody (`.`).
+/// Which thread runs on the first CPU in each of the next milliseconds: `a`, `b`, `c` ..., or none (`.`).
 pub fn timeline(machine: &mut Machine, threads: &[CoreVp], length: u64) -> String {
     let millisecond = |_| {
         let who = threads.iter().position(|&thread| machine.running[0] == Some(thread));
@@ -26,8 +26,7 @@ pub fn timeline(machine: &mut Machine, threads: &[CoreVp], length: u64) -> Strin
     (0..length).map(millisecond).collect()
 }
 
-/// The same, where one of the threads, asleep at first, serves jobs: pairs of when each comes, in order, and how long
-/// it takes.
+/// The same, with a thread, asleep at first, that serves jobs: pairs of arrival time, in order, and length.
 pub fn served(
     machine: &mut Machine,
     threads: &[CoreVp],

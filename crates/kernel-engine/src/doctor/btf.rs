@@ -1,18 +1,18 @@
 //! The names in a kernel's BTF, its own description of its types and of the functions that BPF may call.
 //!
-//! Reads the header and the strings only, which suffices since each needed name names one thing. Never panics, whatever
-//! the bytes.
+//! Reads only the header and the strings, which suffices because each needed name is unique. Never panics on any
+//! bytes.
 
 /// A name that the engine needs the kernel to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needed {
     /// The type or function.
     pub name: &'static str,
-    /// The first Linux that is known to have it.
+    /// The first Linux version that is known to have it.
     pub since: (u32, u32),
 }
 
-/// What the engine calls and fills in: `bpf/sched_ext.h` and `bpf/kernel.h`.
+/// Functions that the engine calls, and types that it fills in: `bpf/sched_ext.h` and `bpf/kernel.h`.
 pub const NEEDED_NAMES: [Needed; 8] = [
     Needed { name: "sched_ext_ops", since: (6, 12) },
     Needed { name: "scx_bpf_kick_cpu", since: (6, 12) },
@@ -26,12 +26,12 @@ pub const NEEDED_NAMES: [Needed; 8] = [
 
 /// The first two bytes.
 const MAGIC: u16 = 0xeb9f;
-/// Offsets in the header: of its own length, of the strings' place behind the header, and of their length.
+/// Offsets in the header: of its own length, of the strings' offset after the header, and of their length.
 const HEADER_LEN_AT: usize = 4;
 const STRINGS_AT: usize = 16;
 const STRINGS_LEN_AT: usize = 20;
 
-/// A function that a kernel has only where its RCU is preemptible, by which the engine knows that, too.
+/// A function that only kernels with preemptible RCU have; the engine detects that in the same way.
 const OF_PREEMPTIBLE_RCU: &str = "__rcu_read_lock";
 
 /// Whether the kernel's RCU is preemptible; `None` where the bytes are no BTF.
@@ -49,7 +49,7 @@ pub(super) fn lacking(btf: &[u8]) -> Option<Vec<Needed>> {
     Some(lacking)
 }
 
-/// The strings of the BTF, which are names with a zero behind each.
+/// The strings of the BTF: names, each followed by a zero.
 fn strings(btf: &[u8]) -> Option<&[u8]> {
     let magic = [*btf.first()?, *btf.get(1)?];
     let word: fn([u8; 4]) -> u32 = match MAGIC {
@@ -66,7 +66,7 @@ fn strings(btf: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    /// BTF without types: a header, these strings, and other bytes behind them.
+    /// BTF without types: a header, these strings, and other bytes after them.
     fn btf(word: fn(u32) -> [u8; 4], magic: [u8; 2], strings: &[u8]) -> Vec<u8> {
         let header = [24, 0, 4, 4, strings.len() as u32].map(word).concat();
         [&magic[..], &[1, 0], &header, b"type", strings, b"behind"].concat()
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(has_preemptible_rcu(&with), Some(true));
     }
 
-    /// A name that the engine no longer uses would have the doctor refuse kernels that do.
+    /// If a needed name were no longer used by the engine, the doctor would refuse kernels that can run it.
     #[test]
     fn the_engine_uses_all_that_it_needs() {
         let used =

@@ -1,4 +1,4 @@
-//! What a machine says of itself in `/proc`, `/sys` and beside its kernel.
+//! Facts about a machine, from `/proc`, `/sys` and the files beside its kernel.
 //!
 //! Only reads. A fact whose file is absent or may not be read is `None`, or its value says so.
 
@@ -12,13 +12,13 @@ use std::path::Path;
 pub const NEEDED_OPTIONS: [&str; 4] =
     ["CONFIG_SCHED_CLASS_EXT", "CONFIG_BPF_SYSCALL", "CONFIG_BPF_JIT", "CONFIG_DEBUG_INFO_BTF"];
 
-/// The option by which a kernel counts the time of interrupts apart.
+/// The option with which a kernel counts the time of interrupts separately.
 pub const COUNTS_INTERRUPTS: &str = "CONFIG_IRQ_TIME_ACCOUNTING";
 
 /// The most bytes of a kernel's configuration, many times the size of any that exists.
 const MAX_CONFIG_BYTES: u64 = 1 << 24;
 
-/// What is known of a machine. Texts are without the line end.
+/// The known facts about a machine. Texts are without the line end.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// As `uname -r` prints it.
@@ -27,7 +27,7 @@ pub struct Facts {
     pub version: Option<String>,
     /// How the kernel was configured.
     pub config: Option<Config>,
-    /// Whether there is the folder of sched_ext.
+    /// Whether the folder of sched_ext exists.
     pub has_sched_ext: bool,
     /// Whether a BPF scheduler is loaded: `disabled`, `enabled` and states between.
     pub scheduler_state: Option<String>,
@@ -39,17 +39,17 @@ pub struct Facts {
     pub jit: Option<String>,
     /// Whether the kernel says that it is a real-time one.
     pub is_realtime: bool,
-    /// Whether a thread may be preempted while it reads what RCU protects, by the kernel's BTF.
+    /// Whether a thread may be preempted while it reads data that RCU protects, by the kernel's BTF.
     pub has_preemptible_rcu: Option<bool>,
-    /// The levels of lockdown, the one that holds in brackets.
+    /// The levels of lockdown, the current one in brackets.
     pub lockdown: Option<String>,
     /// The capabilities that this process has now, a bit each.
     pub capabilities: Option<u64>,
-    /// Whether this process is in a user namespace, where capabilities are over the namespace only.
+    /// Whether this process is in a user namespace, where capabilities hold only for the namespace.
     pub is_in_user_namespace: bool,
-    /// Whether cgroup v2 is where it is expected.
+    /// Whether cgroup v2 is at the expected place.
     pub has_cgroup2: bool,
-    /// One more than the largest number of a CPU that is on.
+    /// One more than the largest number of an online CPU.
     pub cpus: Option<u32>,
 }
 
@@ -60,7 +60,7 @@ pub struct Config {
     pub path: String,
     /// The [`NEEDED_OPTIONS`] that are not built in.
     pub lacks: Vec<&'static str>,
-    /// Whether the time of interrupts is counted apart from that of the threads that they interrupt.
+    /// Whether the time of interrupts is counted separately from the time of the threads that they interrupt.
     pub counts_interrupts: bool,
 }
 
@@ -149,8 +149,8 @@ fn is_whole(map: &str) -> bool {
     map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
-/// One more than the largest number of a CPU, by the files below that root folder. `which` is `online`, or `present`,
-/// which counts CPUs that are offline, too.
+/// One more than the largest number of a CPU, from the files below this root folder. `which` is `online`, or
+/// `present`, which includes offline CPUs.
 pub fn cpus(root: &Path, which: &str) -> Option<u32> {
     // A list such as `0-3,8`.
     let list = fs::read_to_string(root.join("sys/devices/system/cpu").join(which)).ok()?;

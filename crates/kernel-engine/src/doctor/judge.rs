@@ -1,6 +1,6 @@
-//! What the facts about a machine mean for the kernel engine, in plain words, and what to do.
+//! Judges what the facts about a machine mean for the kernel engine, and what to do.
 //!
-//! A rule is one function. Relies on the facts alone.
+//! Each rule is a function. Relies only on the facts.
 
 use super::btf::Needed;
 use super::facts::{Btf, COUNTS_INTERRUPTS, Facts};
@@ -19,16 +19,16 @@ pub enum Verdict {
     Blocks,
 }
 
-/// One thing that was looked at.
+/// One checked property.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// The property.
     pub what: &'static str,
     /// How much the finding matters.
     pub verdict: Verdict,
     /// What was found.
     pub found: String,
-    /// What to do, where there is something.
+    /// What to do, if anything.
     pub advice: Option<String>,
 }
 
@@ -73,7 +73,7 @@ const RULES: [Rule; 12] = [
 const SCHED_EXT_SINCE: (u32, u32) = (6, 12);
 /// The Linux with which HLS is tested.
 const TESTED: (u32, u32) = (7, 3);
-/// Our own scheduler's name begins so.
+/// The beginning of our own scheduler's name.
 const OURS: &str = "hls";
 const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
@@ -83,7 +83,7 @@ const WITH_SCHED_EXT: &str = "boot a kernel that is built with CONFIG_SCHED_CLAS
     their newest kernels (Debian: in those from backports)";
 const AS_ROOT: &str = "be root: `sudo hls doctor`, `sudo hls run`";
 
-/// A finding for everything that was looked at, in the order in which a person would mend it.
+/// A finding for every checked property, in the order in which a person would fix them.
 pub fn judge(facts: &Facts) -> Vec<Finding> {
     RULES.iter().filter_map(|rule| rule(facts)).collect()
 }
@@ -93,8 +93,7 @@ pub fn can_run(findings: &[Finding]) -> bool {
     findings.iter().all(|finding| finding.verdict != Verdict::Blocks)
 }
 
-/// The version matters only where the kernel does not show sched_ext: some older kernels have sched_ext ported back to
-/// them.
+/// The version matters only if the kernel does not show sched_ext: some older kernels have a backport of sched_ext.
 fn linux(facts: &Facts) -> Option<Finding> {
     const WHAT: &str = "Linux";
     let Some((release, version)) = facts.release.as_ref().and_then(|it| Some((it, numbers(it)?))) else {
@@ -147,7 +146,8 @@ fn configuration(facts: &Facts) -> Option<Finding> {
     Some(Finding::blocks(WHAT, found, "boot a kernel that is built with it (=y)"))
 }
 
-/// Where a kernel does not count the time of interrupts, whoever is interrupted pays for it, and nothing shows that.
+/// If a kernel does not count the time of interrupts, it is charged to the interrupted thread, and nothing shows
+/// that.
 fn interrupts(facts: &Facts) -> Option<Finding> {
     const WHAT: &str = "time of interrupts";
     Some(match facts.config.as_ref()?.counts_interrupts {
@@ -181,7 +181,7 @@ fn btf(facts: &Facts) -> Option<Finding> {
         }
         Btf::Lacks(lacking) => lacking,
     };
-    // Where sched_ext is missing, the names that came with it are not reported as well.
+    // If sched_ext is missing, the names that came with it are not reported in addition.
     let is_missed = |needed: &&Needed| facts.has_sched_ext || needed.since < SCHED_EXT_SINCE;
     let missed: Vec<&Needed> = lacking.iter().filter(is_missed).collect();
     let Some((major, minor)) = missed.iter().map(|needed| needed.since).max() else {
@@ -221,9 +221,9 @@ fn other_scheduler(facts: &Facts) -> Option<Finding> {
     Some(Finding::blocks(WHAT, format!("{name} is loaded ({state})"), advice))
 }
 
-/// How the kernel's own code is preempted. The verifier of a PREEMPT_RT kernel lets no BPF program set timers, so that
-/// the engine looks at the time in pulses there (`pulse.rs`). Whether RCU is preemptible decides how the engine finds
-/// out which threads may not leave their CPU (`is_bound` in `bpf/engine.bpf.c`).
+/// How the kernel's own code is preempted. The verifier of a PREEMPT_RT kernel lets no BPF program set timers, so the
+/// engine polls the time in pulses there (`pulse.rs`). Whether RCU is preemptible decides how the engine finds
+/// threads that may not leave their CPU (`is_bound` in `bpf/engine.bpf.c`).
 fn preemption(facts: &Facts) -> Option<Finding> {
     const WHAT: &str = "preemption";
     let says_so = facts.version.as_ref().is_some_and(|version| version.contains("PREEMPT_RT"));

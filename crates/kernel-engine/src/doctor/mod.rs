@@ -1,7 +1,7 @@
-//! Whether this kernel can run a hierarchy, and what to do where it cannot.
+//! Finds whether this kernel can run a hierarchy, and what to do if it cannot.
 //!
-//! [`Facts::gather`] reads what the kernel says of itself, [`judge()`] says what it means. Loads nothing, changes
-//! nothing, and needs no rights: what may not be read is said to be unknown.
+//! [`Facts::gather`] reads facts about the kernel, [`judge()`] says what they mean. Loads nothing, changes nothing,
+//! and needs no rights: facts that may not be read are reported as unknown.
 
 mod btf;
 mod facts;

@@ -1,11 +1,11 @@
-//! Differential replay: the calls that were made to the native core are made to the BPF build, in the kernel that runs
-//! here. Every answer and, at the end, every byte of the domain and of the schedulers' pages must be the same.
+//! Differential replay: the calls that were made to the native core are made to the BPF build, in the running kernel.
+//! Every answer and, at the end, every byte of the domain and of the schedulers' pages must be the same.
 //!
 //! Tapes come from the simulator (all examples, hierarchies and workloads drawn from a seed) and from the random
-//! scripts of `hls-scenario` (moves, messages, depth). Where BPF is not allowed the tests say so and pass; in
-//! continuous integration (`CI` is set), where nobody reads that, they fail.
+//! scripts of `hls-scenario` (moves, messages, depth). If BPF is not allowed, the tests say so and pass; in
+//! continuous integration (`CI` is set), where no one reads that, they fail.
 //!
-//! `HLS_SEEDS=20000 cargo test --release -p hls-kernel-engine replay::` makes a campaign of it.
+//! `HLS_SEEDS=20000 cargo test --release -p hls-kernel-engine replay::` runs a long campaign.
 #![cfg(feature = "engine")]
 
 #[path = "../../../sim/tests/runs/generator.rs"]
@@ -23,7 +23,7 @@ fn seeds(usually: u64) -> u64 {
     std::env::var("HLS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usually)
 }
 
-/// The core in the kernel; `None`, and a line that says so, where that is not allowed.
+/// The core in the kernel; `None`, and a line that says so, if that is not allowed.
 fn replay() -> Option<Replay> {
     match Replay::new() {
         Ok(replay) => Some(replay),
@@ -56,7 +56,7 @@ fn first_difference<T: PartialEq>(one: &[T], other: &[T]) -> Option<usize> {
     one.iter().zip(other).position(|(one, other)| one != other)
 }
 
-/// Where the BPF build's answers differ from those on a tape, or its memory at the end from that of `core`.
+/// Where the BPF build's answers differ from the tape's, or its memory at the end differs from `core`'s.
 fn difference(replay: &mut Replay, tape: &[Call], core: &Core) -> Option<String> {
     let mut played: Vec<Call> = tape.iter().map(|&call| Call { result: 0, ..call }).collect();
     replay.clear();
@@ -82,8 +82,7 @@ fn differing_pages(replay: &Replay, core: &Core) -> Option<CoreScheduler> {
     (1..limits::MAX_SCHEDULERS as u32).map(CoreScheduler).find_map(differ)
 }
 
-/// The tape without the calls that the difference does not need, each call that is left with the native build's answer;
-/// and the difference.
+/// The tape without calls that the difference does not need, with the native build's answers; and the difference.
 fn shrink(replay: &mut Replay, tape: &[Call]) -> (Vec<Call>, String) {
     let mut differs = |tape: &[Call]| {
         let (mut core, mut native) = (Core::new(), tape.to_vec());
@@ -107,7 +106,7 @@ fn shrink(replay: &mut Replay, tape: &[Call]) -> (Vec<Call>, String) {
     best
 }
 
-/// Both builds agree on a tape, or the test ends with the least tape on which they do not.
+/// Both builds agree on a tape, or the test fails with the shortest tape found on which they do not.
 fn agree(replay: &mut Replay, name: &str, tape: &[Call]) {
     let core = native(tape);
     let Some(difference) = difference(replay, tape, &core) else { return };
@@ -144,7 +143,7 @@ fn both_builds_decide_random_events_in_random_hierarchies_alike() {
     }
     let missing: Vec<Option<Op>> =
         (1..used.len()).filter(|&op| used[op] == 0).map(|op| Op::from_number(op as u32)).collect();
-    // How fast the machine is, is set when an engine begins.
+    // The pace (the speed of the machine) is set when an engine begins.
     assert_eq!(missing, [Some(Op::SetPace)], "entry points that no scenario calls");
 }
 

@@ -1,5 +1,5 @@
-//! What processes can do with the pages that they are given: they map the user page for writing, and the kernel page
-//! for reading alone.
+//! What processes can do with the pages that they get: map the user page for writing, and the kernel page only for
+//! reading.
 
 use super::replay;
 use hls_core::pages::{UserPage, VERSION};
@@ -26,13 +26,13 @@ struct Mapped(*mut c_void);
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: nothing refers to what is mapped there any more.
+        // SAFETY: nothing refers to the mapping any more.
         unsafe { munmap(self.0, PAGE) };
     }
 }
 
 fn map(page: &OwnedFd, may: c_int) -> Result<Mapped, io::ErrorKind> {
-    // SAFETY: a new mapping, where the system likes.
+    // SAFETY: a new mapping, at an address that the system chooses.
     let at = unsafe { mmap(ptr::null_mut(), PAGE, may, SHARED, page.as_raw_fd(), 0) };
     if at.addr() == usize::MAX { Err(io::Error::last_os_error().kind()) } else { Ok(Mapped(at)) }
 }
@@ -43,9 +43,9 @@ fn what_the_engine_writes_no_process_can_write() {
     let kernel = &replay.pages(NonZero::<u8>::MIN).kernel;
     assert_eq!(map(kernel, READ | WRITE).err(), Some(io::ErrorKind::PermissionDenied));
     let page = map(kernel, READ).unwrap();
-    // SAFETY: the first word of the page; programs write it before anybody has the page.
+    // SAFETY: the first word of the page; programs write it before any process has the page.
     assert_eq!(unsafe { page.0.cast::<u64>().read_volatile() }, VERSION);
-    // SAFETY: changes what may be done with the mapping, and nothing refers to it.
+    // SAFETY: changes the rights of the mapping, and nothing refers to it.
     assert_eq!(unsafe { mprotect(page.0, PAGE, READ | WRITE) }, -1);
     let (key, value) = (0_u32, [0_u8; PAGE]);
     // SAFETY: key and value are as long as the map's, or longer.

@@ -1,5 +1,5 @@
-//! Where tapes come from: runs of the simulator, and the scripts of `hls-scenario`. In all of them the invariants are
-//! checked after every event, so the tapes have calls of the check, too.
+//! The sources of tapes: runs of the simulator, and the scripts of `hls-scenario`. All of them check the invariants
+//! after every event, so the tapes contain calls of the check, too.
 
 use super::generator::draw;
 use hls_core::Call;

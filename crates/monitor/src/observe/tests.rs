@@ -60,7 +60,7 @@ fn what_is_open_at_the_end_lasted_at_least_as_long() {
     assert_eq!((below.wake_latency.worst, below.response.worst), (Nanos(60), Nanos(80)));
 }
 
-/// A wait that is open is not told where another one was longer.
+/// An open wait is not reported if a finished one was longer.
 #[test]
 fn what_is_open_for_a_short_time_is_not_the_worst() {
     let result = observe(
@@ -108,7 +108,7 @@ fn counts_what_a_thread_lives_through() {
     assert_eq!((scheduler.ran, scheduler.grants, scheduler.revokes), (Nanos(40), 1, 1));
 }
 
-/// In each window of `length` so much, above what `accounted` may take.
+/// A promise of `promised` in each window of `length`, of which declared sources may steal `accounted`.
 fn promise(vp: u32, length: u64, promised: u64, accounted: u64) -> Promise {
     let (length, promised, accounted) = (Nanos(length), Nanos(promised), Nanos(accounted));
     let windows = vec![Window { length, promised, allowed: None, accounted }];
@@ -177,7 +177,8 @@ fn what_broke_above_is_a_cause() {
     assert_eq!(observer.take_breaches(), []);
 }
 
-/// Before the gap a thread waits, the root waits, and a third VP steals. After it nobody knows whether they still do.
+/// Before the gap a thread waits, the root waits, and a third VP steals. After it, it is not known whether they still
+/// do.
 #[test]
 fn nothing_is_judged_over_lost_records_and_all_is_after_them() {
     let mut topology = topology();
@@ -208,7 +209,7 @@ fn nothing_is_judged_over_lost_records_and_all_is_after_them() {
     assert_eq!((breach.from, breach.to, breach.stolen), (Nanos(200), Nanos(220), Nanos(0)));
 }
 
-/// A CPU that does not come is the machine's fault, not that of the hierarchy.
+/// A CPU that does not come is the machine's fault, not the hierarchy's.
 #[test]
 fn the_root_waits_for_none_but_the_machine() {
     let promises = || vec![promise(1, 20, 20, 0), promise(3, 20, 20, 0)];
@@ -235,7 +236,7 @@ fn the_root_waits_for_none_but_the_machine() {
     );
 }
 
-/// While the run of `hls` has a CPU by its reservation, that CPU is stolen from all who wait; what others take is not.
+/// While `hls` has a CPU by its reservation, that CPU is stolen from all VPs that wait; what others take is not stolen.
 /// To look at the promises as they were earlier changes nothing.
 #[test]
 fn what_a_stealing_vp_takes_is_no_fault_of_the_hierarchy() {
@@ -266,7 +267,7 @@ fn what_a_stealing_vp_takes_is_no_fault_of_the_hierarchy() {
     }
 }
 
-/// All that waits does so for the CPU that has gone; who runs on the other is not held up.
+/// Every VP that waits does so for the CPU that has gone; a VP that runs on the other one is not held up.
 #[test]
 fn the_time_of_a_cpu_that_has_gone_is_stolen() {
     let promises = || vec![promise(3, 20, 10, 0), promise(4, 20, 10, 0)];
@@ -393,8 +394,8 @@ fn a_thread_is_moved() {
     assert_eq!(promised, [(Some(ObservedScheduler(0)), begin, moved), (Some(other), again, end)]);
 }
 
-/// A scheduler is created, promised something, and destroyed; the next one may have its number only if nothing is
-/// said of the first.
+/// A scheduler is created, promised something, and destroyed; the next one may have its number only if no result names
+/// the first.
 #[test]
 fn schedulers_come_and_go() {
     for is_promised in [false, true] {

@@ -116,7 +116,7 @@ proptest! {
             }
         }
         let found = judged(&units, reservation(amount, period, true, false));
-        // Who runs ahead of a hard reservation is owed as much again a period later, which L does not say.
+        // A VP that runs ahead of a hard reservation is owed as much again a period later, which L does not say.
         let is_hard = requests(&units).iter().zip(&left).all(|((_, request), &(c, r))| {
             (0..=request.len()).all(|to| {
                 let periods = (to as u64).saturating_sub(r).div_ceil(period.max(1));
@@ -126,7 +126,7 @@ proptest! {
         if is_late || is_hard {
             prop_assert_eq!(found.missing > Nanos::ZERO, is_late, "{:?} {:?} {:?}", found, left, units);
         }
-        // Whoever knows less about a reservation demands no more.
+        // A test that knows less about a reservation demands no more.
         let [unsure, resuming] = [(false, false), (false, true)].map(|(are_rests_due, resumes)| {
             judged(&units, reservation(amount, period, are_rests_due, resumes))
         });
@@ -155,7 +155,7 @@ fn a_request_is_tested_up_to_what_it_got() {
     let found = judged(&[times(15, Ready), times(1, Runs)].concat(), rule);
     assert_eq!((found.missing, found.worst_at), (Nanos(1), Nanos(0)));
     assert_eq!(found.verdict(), Verdict::Short);
-    // Who gives up before anything is due has tested nothing.
+    // A VP that gives up before anything is due has tested nothing.
     assert_eq!(verdict(&[times(14, Ready), times(9, Asleep)].concat(), rule), Verdict::Untested);
     assert_eq!(verdict(&times(15, Ready), rule), Verdict::Short);
     assert_eq!(verdict(&[], rule), Verdict::Untested);
@@ -189,7 +189,7 @@ fn the_wake_up_rule_decides_what_is_due() {
         let found = judged(&units, reservation(4, 10, false, false));
         assert_eq!(found.verdict().is_broken(), is_broken, "{wait} {found:?}");
     }
-    // The tie is nobody's where the end of the budget may have been late.
+    // The tie is not judged where the end of the budget may have been late.
     let units = [slept(5), times(5, Ready), times(1, Runs)].concat();
     let found = play(&units, &mut monitor(reservation(4, 10, true, false), Accounted::default(), 1));
     assert_eq!(found.missing, Nanos::ZERO);
@@ -261,7 +261,7 @@ fn a_breach_says_which_request_lacks_how_much() {
     assert_eq!((monitor.counts().short, monitor.requests().map(|found| found.missing)), (1, Some(Nanos(3))));
 }
 
-/// A request over more periods than anybody could count one by one.
+/// A request over more periods than could be counted one by one.
 #[test]
 fn long_requests_take_no_longer() {
     let year = 365 * 24 * 3_600_000_000_000;
@@ -276,7 +276,7 @@ fn long_requests_take_no_longer() {
     }
 }
 
-/// Who had all of the CPU for ten periods is promised as much as ever in the next ones.
+/// A VP that had all of the CPU for ten periods is promised as much as ever in the next ones.
 #[test]
 fn what_came_ahead_of_time_counts_for_one_period() {
     for (wait, is_broken) in [(24, false), (25, true)] {

@@ -1,5 +1,5 @@
 //! Promises about single requests (JOB) against their definition, slot by slot: which requests come in their turn, and
-//! what each of these has when.
+//! when each of these gets its CPU time.
 
 use crate::definition::{any_units, requests, service, times};
 use crate::slots::{Asleep, Ready, Runs, Stolen, Unit, judged, monitor, play};

@@ -15,7 +15,7 @@ pub enum Unit {
 }
 use Unit::*;
 
-/// Calls the monitor as a VP does that spends the units so, from 0 on.
+/// Calls the monitor as for a VP that spends the units as given, from 0 on.
 pub fn play_units(units: &[Unit], monitor: &mut Monitor) {
     let mut before = Asleep;
     let mut stolen = 0;

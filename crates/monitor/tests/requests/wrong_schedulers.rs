@@ -1,5 +1,5 @@
-//! What the test of requests finds: reservations under EDF that are carried out right raise no alarm; of those that are
-//! carried out wrong it finds many that no window shows, since the VP sleeps too often to fill one.
+//! What the test of requests finds: reservations under a right EDF raise no alarm; under a wrong one it finds many
+//! breaches that no window shows, since the VP sleeps too often to fill one.
 //!
 //! One scheduler with three reservations of 85 to 100 % of a CPU, slot by slot; the first one is observed.
 
@@ -39,7 +39,7 @@ impl Random {
     }
 }
 
-/// What a VP wants: all; or to be awake at random; or so much at times that come again.
+/// What a VP wants: all; or to be awake at random; or an amount at times that come again.
 #[derive(Clone, Copy, Debug)]
 enum Life {
     Hog,
@@ -120,7 +120,7 @@ fn run(seed: u64, fault: Fault) -> ((u64, u64), Vec<Unit>) {
     ((amount, period), units)
 }
 
-/// Who runs, of those that are awake and have budget.
+/// Which VP runs, of those that are awake and have budget.
 fn choose(servers: &[Server; 3], is_awake: &[bool; 3], fault: Fault, random: &mut Random) -> Option<usize> {
     let ready: Vec<usize> = (0..3).filter(|&vp| is_awake[vp] && servers[vp].budget > 0).collect();
     let first = ready.iter().map(|&vp| servers[vp].end).min()?;

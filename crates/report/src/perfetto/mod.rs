@@ -1,11 +1,11 @@
 //! A trace for the Perfetto viewer (ui.perfetto.dev), in its protobuf format.
 //!
 //! A track for each CPU shows which thread runs there and what was stolen. A track for each scheduler and thread,
-//! nested as the hierarchy is, shows when it runs, its releases, deadlines and misses, and when it is out of budget;
-//! a counter for each VP with a budget shows what it was given, and those of each scheduler whose policy is a process
-//! how it came to its choices. Who comes by a request has a track from then on, with a mark for each promise; a thread
-//! that is moved has one at each place. The switches are told once more as the kernel's own scheduling events, with VP
-//! numbers for thread ids, so that the viewer's CPU and thread-state views work.
+//! nested as the hierarchy is, shows when it runs, its releases, deadlines and misses, and when it is out of budget. A
+//! counter for each VP with a budget shows what it was given; counters for each scheduler with a process as its policy
+//! show how it came to its choices. A scheduler or thread that comes by a request has a track from then on, with a mark
+//! for each promise; a thread that is moved has one at each place. The switches are told once more as the kernel's own
+//! scheduling events, with VP numbers for thread ids, so that the viewer's CPU and thread-state views work.
 //!
 //! Written as the records come, in bounded memory. A deadline is written when its job is released, ahead of its time;
 //! readers of the format sort by time. Relies on records in time order.
@@ -78,7 +78,7 @@ struct Vp {
 struct Cpu {
     /// The thread that runs.
     thread: Option<ObservedVp>,
-    /// The thread that left last, when, and in which state of the kernel's; until it is known who follows.
+    /// The thread that left last, when, and in which state of the kernel's; kept until the next thread is known.
     leaving: Option<(ObservedVp, Nanos, u64)>,
 }
 
@@ -98,7 +98,7 @@ impl<W: Write> TraceWriter<W> {
     /// Begins with the names of all tracks. Writes small pieces: `out` should be buffered.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn new(out: W, topology: &Topology) -> io::Result<Self> {
         let cpus = vec![Cpu::default(); usize::from(topology.cpus)];
         let schedulers = BTreeMap::new();
@@ -126,11 +126,11 @@ impl<W: Write> TraceWriter<W> {
         Ok(writer)
     }
 
-    /// A VP has come, or is below another scheduler from now on: the track of its child begins, unless that is a
-    /// scheduler which has one.
+    /// A VP has come, or is below another scheduler from now on: the track of its child begins, unless the child is a
+    /// scheduler that has one.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     pub fn place(&mut self, topology: &Topology, vp: ObservedVp, at: Nanos) -> io::Result<()> {
         let Some(info) = topology.vps.get(vp.index()) else { return Ok(()) };
         self.leave(vp, at)?;
@@ -153,7 +153,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
-    /// Whoever had this number of a VP has left it.
+    /// The child of the VP that had this number has left it.
     fn leave(&mut self, vp: ObservedVp, at: Nanos) -> io::Result<()> {
         if vp.index() >= self.vps.len() {
             return Ok(());
@@ -167,7 +167,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
-    /// A scheduler is no more: the next one of this number is another.
+    /// A scheduler is no more: the next one of this number is a new scheduler.
     pub fn remove_scheduler(&mut self, scheduler: ObservedScheduler) {
         self.schedulers.remove(&scheduler);
     }
@@ -175,7 +175,7 @@ impl<W: Write> TraceWriter<W> {
     /// A VP that came by a request, or was moved, is promised this from now on; nothing where the text is empty.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     pub fn promise(&mut self, vp: ObservedVp, guarantee: &str, at: Nanos) -> io::Result<()> {
         match guarantee {
             "" => self.instant(vp, at, "promise ends"),
@@ -186,7 +186,7 @@ impl<W: Write> TraceWriter<W> {
     /// Takes the next record.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     pub fn record(&mut self, record: &Record) -> io::Result<()> {
         let Record { at, vp, cpu, what } = *record;
         match what {
@@ -218,10 +218,10 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    /// Takes how a scheduler of the topology whose policy is a process has come to its choices up to `at`.
+    /// Takes how a scheduler of the topology with a process as its policy has come to its choices up to `at`.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     pub fn choices(&mut self, at: Nanos, scheduler: ObservedScheduler, decided: &Decided) -> io::Result<()> {
         let Some(node) = self.schedulers.get(&scheduler).copied() else { return Ok(()) };
         let Decided { followed, stale, by_urgency, by_agent, agent_ran } = *decided;
@@ -248,7 +248,7 @@ impl<W: Write> TraceWriter<W> {
     /// Ends what still runs at `end`, flushes, and gives the output back.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     pub fn finish(mut self, end: Nanos) -> io::Result<W> {
         for vp in 0..self.vps.len() {
             self.stop(ObservedVp::at(vp), end, RUNNABLE)?;
@@ -260,7 +260,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(self.out)
     }
 
-    /// Tells the names of the tracks of CPUs, and of that which holds the hierarchy.
+    /// Writes the names of the CPU tracks, and of the track that holds the hierarchy.
     fn name_cpus(&mut self) -> io::Result<()> {
         self.track(CPUS, None, "CPUs", 0)?;
         for cpu in 0..self.cpus.len() {
@@ -269,7 +269,7 @@ impl<W: Write> TraceWriter<W> {
         self.track(HIERARCHY, None, "hierarchy", 1)
     }
 
-    /// A node more, last below that of the scheduler above; its number. `title`: what its track is called.
+    /// Adds a node, last below the scheduler above it; returns its number. `title`: what its track is called.
     fn add_node(&mut self, name: &str, title: &str, above: Option<usize>) -> io::Result<usize> {
         let number = self.nodes.len();
         self.nodes.push(TracedNode { name: name.to_owned(), running: 0, choices: None });
@@ -319,7 +319,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
-    /// Stolen time is a slice within that of the thread that it was taken from.
+    /// Stolen time is a slice within the slice of the thread that it was taken from.
     fn steal(&mut self, cpu: u16, at: Nanos, length: Nanos) -> io::Result<()> {
         self.slice_begin(cpu_track(cpu), at.saturating_sub(length), "stolen")?;
         self.slice_end(cpu_track(cpu), at)
@@ -366,7 +366,7 @@ impl<W: Write> TraceWriter<W> {
         self.kernel_event((0, vp), at, ftrace::SCHED_WAKING, woken)
     }
 
-    /// Tells the switch on `cpu` from whoever left it last to `next`, `None` for idle.
+    /// Writes the switch on `cpu` from the thread that left it last to `next`, `None` for idle.
     fn switch(&mut self, cpu: u16, next: Option<ObservedVp>, at: Nanos) -> io::Result<()> {
         let mut before = None;
         if let Some((vp, left_at, state)) = self.cpus[usize::from(cpu)].leaving.take() {

@@ -19,15 +19,15 @@ text{font-family:'DejaVu Sans',Verdana,Helvetica,Arial,sans-serif;font-size:12px
 .miss{stroke:#d55e00;stroke-width:2.6;fill:none}.halo{stroke:#fff;stroke-width:5;fill:none}\
 .stolen{fill:#a6a6a6}.mixed{fill:#d9d9d9}";
 
-/// What a node is drawn with that has no budget left.
+/// The look of a node that has no budget left.
 const HATCH: &str = concat!(
     r#"<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">"#,
     r##"<rect width="6" height="6" fill="#f4f4f4"/><path d="M0 0V6" stroke="#888" stroke-width="3"/></pattern>"##,
 );
 
-/// Of this the legend speaks only where it is in the picture.
+/// The legend explains this only if it is in the picture.
 const PARKED: &str = "parked, held";
-/// What a node is drawn with that is parked, or held by its process.
+/// The look of a node that is parked, or held by its process.
 const HELD: &str = r##"fill="#f4f4f4" stroke="#888" stroke-dasharray="2 2""##;
 
 /// Heights and widths in pixels.

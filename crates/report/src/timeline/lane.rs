@@ -2,7 +2,7 @@
 
 use hls_units::Nanos;
 
-/// Width of what is drawn of the interval, in pixels.
+/// The width of the interval in the picture, in pixels.
 pub(super) const PLOT_WIDTH: u64 = 1_200;
 
 /// What a bar says.

@@ -1,11 +1,10 @@
-//! A picture of some interval of a run, as SVG: who ran, who waited for the CPU, and what came too late.
+//! A picture of some interval of a run, as SVG: what ran, what waited for the CPU, and what came too late.
 //!
-//! One lane for each CPU, with the thread that runs there, then one for each scheduler and thread of the hierarchy. Who
-//! comes by a request, or is moved, has a lane at the new place, below the others there, if it does anything in the
-//! interval.
-//! Relies on being given all records from the start of the run, since what was before the interval tells who is ready
-//! in it. Memory and file are bounded by the lanes and the pixels, not by the records: what is too small to be seen
-//! apart is merged. Never uses a float: lengths are tenths of a pixel.
+//! One lane for each CPU, with the thread that runs there, then one for each scheduler and thread of the hierarchy. A
+//! scheduler or thread that comes by a request, or is moved, has a lane at the new place, below the others there, if it
+//! does anything in the interval. Relies on being given all records from the start of the run, since the records before
+//! the interval tell which VPs are ready in it. Memory and file are bounded by the lanes and the pixels, not by the
+//! records: what is too small to be seen apart is merged. Never uses a float: lengths are tenths of a pixel.
 
 mod draw;
 mod lane;
@@ -48,7 +47,7 @@ struct CpuLane {
     lane: Lane,
     /// The thread that runs, and since when.
     thread: Option<(ObservedVp, Nanos)>,
-    /// The VPs that run here: the thread's and those above.
+    /// The VPs that run here: the thread's VP and the VPs above it.
     vps: Vec<ObservedVp>,
 }
 
@@ -103,7 +102,7 @@ impl Timeline {
         timeline
     }
 
-    /// A VP has come, by a request, and may have the number of one that has left.
+    /// A VP has come, by a request, and may have the number of a VP that has left.
     pub fn join(&mut self, topology: &Topology, vp: ObservedVp, at: Nanos) {
         self.leave(vp, at);
         if self.vps.len() <= vp.index() {
@@ -123,7 +122,7 @@ impl Timeline {
         self.place(topology, vp, at);
     }
 
-    /// Whoever has this number of a VP has its lane no more.
+    /// The child of the VP that has this number has its lane no more.
     fn leave(&mut self, vp: ObservedVp, at: Nanos) {
         let Some(state) = self.vps.get_mut(vp.index()) else { return };
         if let Some(node) = self.nodes.get_mut(std::mem::replace(&mut state.node, NO_NODE)) {
@@ -134,7 +133,7 @@ impl Timeline {
         }
     }
 
-    /// Gives a VP its lane, below that of the scheduler above it; a scheduler may have one.
+    /// Gives a VP its lane, below the lane of the scheduler above it; a scheduler may have one already.
     fn place(&mut self, topology: &Topology, vp: ObservedVp, at: Nanos) {
         let Some(info) = topology.vps.get(vp.index()).filter(|_| at < self.to) else { return };
         let above = info.parent.and_then(|above| self.schedulers.get(&above).copied());
@@ -156,12 +155,13 @@ impl Timeline {
         self.update(vp, at);
     }
 
-    /// A scheduler is no more: the next one of this number is another.
+    /// A scheduler is no more: the next one of this number is a new scheduler.
     pub fn remove_scheduler(&mut self, scheduler: ObservedScheduler) {
         self.schedulers.remove(&scheduler);
     }
 
-    /// What a VP that came by a request, or was moved, is promised from now on: of several promises the last is shown.
+    /// Notes what a VP that came by a request, or was moved, is promised from now on; the last of several promises is
+    /// shown.
     pub fn promise(&mut self, vp: ObservedVp, guarantee: &str) {
         let node = self.vps.get(vp.index()).and_then(|state| self.nodes.get_mut(state.node));
         if let Some(node) = node.filter(|node| !node.is_of_file && !guarantee.is_empty()) {
@@ -205,7 +205,7 @@ impl Timeline {
     /// Ends the collection at `end`, where it is before the end of the interval, and writes the picture.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write(mut self, out: &mut impl Write, end: Nanos) -> io::Result<()> {
         for cpu in &mut self.cpus {
             if let Some((vp, since)) = cpu.thread {
@@ -224,7 +224,7 @@ impl Timeline {
             return;
         };
         state.wants = true;
-        // Nothing else tells that a child of a user-level scheduler is held no more.
+        // Only this tells that a child of a user-level scheduler is held no more.
         state.barred = None;
         state.running_on = Some(cpu);
         if let Some(lane) = self.cpus.get_mut(usize::from(cpu)) {

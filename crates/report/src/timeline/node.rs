@@ -31,7 +31,7 @@ pub(super) struct NodeLane {
 }
 
 impl NodeLane {
-    /// That of somebody who has no VPs yet, below so many schedulers.
+    /// The lane of a node that has no VPs yet, at this depth.
     pub fn new(
         name: &str,
         (above, depth): (Option<usize>, usize),
@@ -55,7 +55,7 @@ impl NodeLane {
         }
     }
 
-    /// That of a node of the file.
+    /// The lane of a node of the file.
     pub fn of_file(topology: &Topology, node: Node, thread: Option<usize>, lane: Lane) -> NodeLane {
         let Node { edge, parent } = node;
         let lane = NodeLane::new(edge.name(topology), (parent, edge.depth), thread, lane);
@@ -78,7 +78,7 @@ impl NodeLane {
     }
 }
 
-/// The lanes in the order in which they are drawn: each followed by those below it. Those that came later, and show
+/// The lanes in the order in which they are drawn: each followed by the lanes below it. Lanes that came later, and show
 /// nothing, are left out.
 pub(super) fn in_order(nodes: Vec<NodeLane>) -> Vec<NodeLane> {
     let mut below = vec![Vec::new(); nodes.len()];

@@ -1,5 +1,5 @@
 //! The virtual times of one virtual processor (VP) below a scheduler of borrowed virtual time, as `policies/bvt.c` has
-//! them, found again from what the VP was seen to do. Knows of no other VP.
+//! them, worked out again from what the VP was seen to do. Knows of no other VP.
 
 use super::Borrower;
 use hls_units::Nanos;
@@ -9,7 +9,7 @@ pub(super) type Virtual = i128;
 
 const SHIFT: u32 = 8;
 
-/// So much CPU time as nanoseconds of virtual time where all VPs together have `shares`.
+/// `time` in nanoseconds of virtual time, if all VPs together have `shares`.
 pub(super) fn nanoseconds_floor(time: Virtual, shares: u64) -> i128 {
     (time * i128::from(shares)) >> SHIFT
 }
@@ -156,7 +156,7 @@ impl Account {
         self.warped_at.map_or(Nanos::ZERO, |at| at.saturating_add(self.borrower.unwarp))
     }
 
-    /// The VP may warp from now on, if there is, or is anew, something left of its limit.
+    /// The VP may warp from now on, if something is left of its limit, or the limit is there anew.
     fn begin_warp(&mut self, now: Nanos) {
         if now >= self.bar_end() {
             self.left = self.borrower.limit;

@@ -88,7 +88,7 @@ impl Sheet<'_, '_> {
         writeln!(out, "</svg>")
     }
 
-    /// What of a stroke is in the interval.
+    /// The part of a stroke that is in the interval.
     fn clip(&self, stroke: &Stroke) -> (Point, Point) {
         let [from, to] =
             [stroke.from, stroke.to].map(|(at, time)| (at, nanoseconds_floor(time, self.shares)));
@@ -136,7 +136,7 @@ impl Sheet<'_, '_> {
         writeln!(out, r#"<text class="axis end" x="{right}" y="{}">real time</text>"#, BOTTOM + 32)
     }
 
-    /// All strokes of a line that are of one kind, as one shape.
+    /// All strokes of one line and one kind, as one shape.
     fn write_strokes(&self, out: &mut impl Write, line: usize, kind: Kind, class: &str) -> io::Result<()> {
         let mut path = String::new();
         let mut pen = None;
@@ -155,7 +155,7 @@ impl Sheet<'_, '_> {
         writeln!(out, r#"<path class="{class}" stroke="{}" d="{path}"/>"#, colour(line))
     }
 
-    /// What lines look like, beside the title, and below it whose they are, as far as there is room.
+    /// The legend: the looks of lines beside the title, and below it the VPs of the lines, as far as there is room.
     fn write_legend(&self, out: &mut impl Write) -> io::Result<()> {
         let mut x = LEFT + 430;
         for (class, what) in [("runs", "runs"), ("waits", "waits"), ("sleeps", "sleeps")] {

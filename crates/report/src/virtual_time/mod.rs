@@ -1,11 +1,11 @@
 //! A picture of borrowed virtual time, as SVG: the effective virtual time of each virtual processor (VP) of a scheduler
 //! of `bvt` against real time, as the figures of the paper draw it (K. J. Duda, D. R. Cheriton, SOSP 1999, section 2).
 //!
-//! Who runs climbs, the more slowly the greater its share; who waits stays where it is, and the lowest line goes on.
-//! Relies on being given all records from the start of the run, and on the parameters of the VPs being those of the
-//! file throughout; of messages that turn warps on and off it knows nothing. Works the virtual times out by itself, so
-//! that either engine can be drawn. Where a CPU changes hands during an interrupt, a line is off by what the interrupt
-//! takes. Memory and file are bounded: a picture ends where it has too many lines. Never uses a float.
+//! A VP that runs climbs, the more slowly the greater its share; a VP that waits stays where it is, and the lowest line
+//! goes on. Relies on being given all records from the start of the run, and on the parameters of the VPs being the
+//! file's throughout; it knows nothing of messages that turn warps on and off. Works the virtual times out by itself,
+//! so that either engine can be drawn. Where a CPU changes hands during an interrupt, a line is off by what the
+//! interrupt takes. Memory and file are bounded: a picture ends where it has too many lines. Never uses a float.
 
 mod account;
 mod draw;
@@ -121,7 +121,7 @@ impl<'t> VirtualTime<'t> {
     /// Ends the collection at `end`, where it is before the end of the interval, and writes the picture.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write(mut self, out: &mut impl Write, end: Nanos) -> io::Result<()> {
         let end = end.min(self.to);
         self.change_warps(end);
@@ -143,8 +143,8 @@ impl<'t> VirtualTime<'t> {
         self.draw_to(line, at);
     }
 
-    /// The scheduler's virtual time goes on to the least actual one of those who want the CPU; to the greatest of all
-    /// where nobody does.
+    /// The scheduler's virtual time goes on to the least actual one of the VPs that want the CPU; to the greatest of
+    /// all where none does.
     fn advance(&mut self, at: Nanos) {
         let wanting = self.lines.iter().filter(|line| line.account.wants);
         let least = wanting.map(|line| line.account.actual(at)).min().unwrap_or(self.greatest);
@@ -165,12 +165,12 @@ impl<'t> VirtualTime<'t> {
     fn stop(&mut self, line: usize, at: Nanos) {
         self.charge(line, at);
         if self.lines[line].account.wants {
-            // The scheduler's virtual time may have been seen in a run of which a part turned out to be stolen.
+            // The scheduler's virtual time may have been seen in a run, part of which turned out to be stolen.
             self.now = self.now.min(self.lines[line].account.actual(at));
         }
     }
 
-    /// The bars that end by `at` end, and the warps whose limits are used up by then.
+    /// The bars that end by `at` end, and the warps with limits that are used up by then.
     fn change_warps(&mut self, at: Nanos) {
         for line in 0..self.lines.len() {
             while let Some(due) = self.lines[line].account.next_change().filter(|due| *due <= at) {
@@ -182,7 +182,7 @@ impl<'t> VirtualTime<'t> {
         }
     }
 
-    /// From `begin` to `end` nobody has that CPU, though one seems to.
+    /// From `begin` to `end` no VP has that CPU, though one seems to.
     fn steal(&mut self, cpu: u16, begin: Nanos, end: Nanos) {
         self.change_warps(begin);
         for line in 0..self.lines.len() {
@@ -244,7 +244,7 @@ mod tests {
         Borrower { vp, share, warp: ms(warp), limit: ms(limit), unwarp: ms(unwarp) }
     }
 
-    /// The threads of a file, in whose parameters each has the words, below a scheduler with an allowance of 2 ms.
+    /// The threads of a file, each with these words in its parameters, below a scheduler with an allowance of 2 ms.
     fn planned(threads: &[([u64; 4], &str)]) -> (Plan, Vec<Borrower>) {
         let thread = |(number, ([share, warp, limit, unwarp], does)): (usize, &([u64; 4], &str))| {
             let limits = format!(r#"warp-limit="{limit}ms" unwarp="{unwarp}ms""#);
@@ -263,8 +263,8 @@ mod tests {
         (plan, borrowers)
     }
 
-    /// Asserts that the policy always grants the CPU to who has the least effective virtual time by the picture, or
-    /// lets go on, with another slice, who is ahead by less than the allowance.
+    /// Asserts that the policy always grants the CPU to the VP with the least effective virtual time by the picture, or
+    /// lets a VP that is ahead by less than the allowance go on with another slice.
     fn assert_the_least_runs(threads: &[([u64; 4], &str)], seed: u64) {
         let (plan, borrowers) = planned(threads);
         let topology = plan.topology.clone();

@@ -27,7 +27,7 @@ fn longest_line(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
-/// One scheduler on two CPUs with `count` threads, of which the last missed a deadline.
+/// One scheduler on two CPUs with `count` threads; the last one missed a deadline.
 fn many_threads(count: u32) -> RunResult {
     let vp = |name: String, parent, child, guarantee: &str| VpInfo {
         name: name.into(),
@@ -100,7 +100,7 @@ fn the_verdict_is_one_line() {
     assert_eq!(verdict(&run), untested);
 }
 
-/// A scheduler whose policy is a process, as a table and as JSON.
+/// A scheduler with a process as its policy, as a table and as JSON.
 #[test]
 fn choices_of_a_process() {
     let mut run = many_threads(1);
@@ -119,7 +119,8 @@ fn choices_of_a_process() {
     assert_eq!(value["schedulers"][0]["decided"]["followed"], 1_234);
 }
 
-/// Tasks with bounds: kept, excused, exceeded, not known; of a thread that serves several, and of one with only one.
+/// Tasks with bounds: kept, excused, exceeded, not known; for a thread that serves several tasks, and for one with only
+/// one.
 #[test]
 fn table_of_response_times_and_their_bounds() {
     let [us, ms] = [Nanos::from_micros, Nanos::from_millis];
@@ -229,7 +230,7 @@ fn json_of_figure_1() {
     assert_eq!(value["length_ns"], 1_000_000_000);
 }
 
-/// What the kernel took is said of a run in the kernel, and of no other.
+/// A run in the kernel reports what the kernel took; no other run does.
 #[test]
 fn json_has_the_times_of_attaching() {
     let json = |run: &RunResult| {
@@ -252,7 +253,7 @@ fn timeline_of_figure_1() {
     check("figure1.svg", |out| picture.write(out, Nanos::from_millis(220)));
 }
 
-/// Who came by a request is drawn below its parent, if it does anything in the interval.
+/// A thread that came by a request is drawn below its parent, if it does anything in the interval.
 #[test]
 fn timeline_of_guests() {
     let at = Nanos::from_millis;

@@ -93,7 +93,7 @@ impl Player {
         }
     }
 
-    /// Who has the CPU in the next millisecond, from the root down.
+    /// The VPs that have the CPU in the next millisecond, from the root down.
     fn choose(&self, words: bool) -> Vec<ObservedVp> {
         let reserved = [VIDEO, J_BY_RES]
             .into_iter()
@@ -108,7 +108,7 @@ impl Player {
         }
     }
 
-    /// Tells what changes when `next` runs and those of `wanted` want to.
+    /// Tells what changes when `next` runs and the VPs of `wanted` want to.
     fn switch(&mut self, ms: u64, next: Vec<ObservedVp>, wanted: [bool; 9]) {
         for vp in std::mem::take(&mut self.running).into_iter().rev() {
             if !next.contains(&vp) {
@@ -136,7 +136,7 @@ impl Player {
         (self.running, self.wanted) = (next, wanted);
     }
 
-    /// Charges a millisecond to whoever had it.
+    /// Charges a millisecond to the VPs that had it.
     fn charge(&mut self, ms: u64) {
         if ms == STOLEN {
             return self.tell(ms + 1, ObservedVp::NONE, What::Stolen { length: Nanos::from_millis(1) });
@@ -192,7 +192,7 @@ pub fn records(length: u64) -> Vec<Record> {
     player.records
 }
 
-/// What an observer makes of it.
+/// What an observer makes of the first `length` milliseconds.
 pub fn result(length: u64) -> RunResult {
     let ms = Nanos::from_millis;
     let window = |length, promised, allowed: Option<u64>| Window {
@@ -261,7 +261,7 @@ pub fn topology_with_guests(scheduler: &str, thread: &str) -> (Topology, [Observ
     (topology, [ObservedVp::at(last - 2), ObservedVp::at(last - 1)])
 }
 
-/// Has each of these VPs run for the millisecond that begins then, and leave.
+/// Has each of these VPs run for the millisecond that begins at `ms`, and leave.
 pub fn visit(ms: u64, vps: [ObservedVp; 2]) -> Vec<Record> {
     let of = |ms, what| vps.map(|vp| Record { at: Nanos::from_millis(ms), vp, cpu: 0, what });
     [of(ms, What::Request), of(ms, What::Grant), of(ms + 1, What::Leave)].concat()

@@ -115,7 +115,7 @@ fn budgets_and_wake_ups_read_back() {
     assert_eq!(woken, ["video player", "word processor", "voice recognition"]);
 }
 
-/// The name of the track above that of this name.
+/// The name of the track above the track of this name.
 fn parent_of(trace: &Trace, child: &str) -> String {
     let mut tracks = trace.packet.iter().map(|packet| packet.track_descriptor());
     let track = tracks.find(|track| track.name() == child).expect("a track of this name");
@@ -157,7 +157,7 @@ fn who_comes_by_a_request_has_tracks_from_then_on() {
     assert_eq!(stale, 2, "each of the two has its counters");
 }
 
-/// A counter is written where it has changed, below the scheduler that it is of.
+/// A counter is written where it has changed, below its scheduler.
 #[test]
 fn choices_read_back() {
     let topology = support::topology();

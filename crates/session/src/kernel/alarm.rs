@@ -1,16 +1,16 @@
-//! Says while a run goes on that a promise breaks: a few lines a second, and how many times were left out.
+//! Reports broken promises while a run goes on: a few lines a second, and how many reports were left out.
 //!
-//! Relies on being called again and again. The result has all of the times.
+//! Relies on being called regularly. The result has all broken promises.
 
 use crate::console::Console;
 use hls_monitor::observe::Observer;
 use hls_report::broken::broken_in_words;
 use hls_units::Nanos;
 
-/// At most so many lines are said in a second.
+/// The most lines per second.
 const LINES: u32 = 5;
 
-/// How much has been said in the current second of the run.
+/// The reports of the current second of the run.
 #[derive(Default)]
 pub struct Alarm {
     second: u64,
@@ -19,7 +19,7 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// Says which promises broke since the last call.
+    /// Reports the promises that broke since the last call.
     pub fn raise(&mut self, observer: &mut Observer, now: Nanos, console: &dyn Console) {
         let second = now.0 / Nanos::from_secs(1).0;
         if second != self.second {
@@ -36,7 +36,7 @@ impl Alarm {
         }
     }
 
-    /// Says how many times were left out.
+    /// Reports how many reports were left out.
     pub fn end(&mut self, console: &dyn Console) {
         if self.held_back > 0 {
             console

@@ -1,14 +1,14 @@
-//! Counts the checks of all invariants that a run with `--paranoid` made, and says in the end how many there were: a
-//! run in which none could be made has shown nothing.
+//! Counts the checks of all invariants in a run with `--paranoid`, and reports the number at the end: a run in which
+//! no check could be made has shown nothing.
 
 use crate::console::{Console, Error};
 
 /// The checks of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checks {
-    /// All invariants were checked, and held.
+    /// Checks in which all invariants held.
     pub made: u64,
-    /// Decisions were due all the while, and nothing was checked.
+    /// Checks that were not possible because decisions were due all the time.
     pub missed: u64,
 }
 
@@ -18,10 +18,10 @@ impl Checks {
         *if is_made { &mut self.made } else { &mut self.missed } += 1;
     }
 
-    /// Says how many checks there were.
+    /// Reports how many checks there were.
     ///
     /// # Errors
-    /// There was none.
+    /// No check was made.
     pub fn report(self, console: &dyn Console) -> Result<(), Error> {
         let Checks { made, missed } = self;
         if made == 0 {

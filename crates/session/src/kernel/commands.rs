@@ -1,7 +1,6 @@
-//! The commands that a hierarchy file has started for its threads. Each is started in two steps: first a process of
-//! this program, so that the engine can know for which thread of the file it is; when the run begins, the process
-//! becomes the command. The agent of a scheduler is given the scheduler's pages. Relies on [`crate::worker`] for that
-//! process.
+//! The commands that a hierarchy file has started for its threads. Each is started in two steps: first as a process
+//! of this program, so that the engine knows its thread of the file; when the run begins, the process becomes the
+//! command. A scheduler's agent gets the scheduler's pages. Relies on [`crate::worker`] for that process.
 
 use super::pages::make_pages;
 use crate::console::Error;
@@ -15,9 +14,9 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-/// Processes that wait to become commands, and those that have.
+/// Processes that wait to become commands, and processes that have.
 pub struct Commands {
-    /// Each with its thread of the file, by its place among the hierarchy's threads.
+    /// Each with its thread of the file, as an index into the hierarchy's threads.
     children: Vec<(usize, Child)>,
 }
 
@@ -46,7 +45,7 @@ impl Commands {
         self.children.iter().for_each(|(node, child)| started(*node, child.id()));
     }
 
-    /// Lets the processes become their commands, whose standard input is at its end.
+    /// Lets the processes become their commands. The commands' standard input is at its end.
     pub fn go(&mut self) -> io::Result<()> {
         self.children.iter_mut().try_for_each(|(_, child)| match child.stdin.take() {
             Some(mut stdin) => stdin.write_all(b"!"),
@@ -58,7 +57,7 @@ impl Commands {
     pub fn end(&mut self) {
         for (_, child) in &mut self.children {
             if let (Ok(None), Some(pid)) = (child.try_wait(), Pid::from_raw(child.id() as i32)) {
-                // That the command has just ended is no error.
+                // It is no error if the command has just ended.
                 let _ = kill_process(pid, Signal::TERM);
             }
         }
@@ -84,7 +83,7 @@ fn pages<'h>(
 /// The command cannot be started.
 pub fn start_command(words: &[String]) -> Result<(), Error> {
     let [program, arguments @ ..] = words else { return Err(Error::Input("found no command".into())) };
-    // Without the byte the run has ended before it began.
+    // No byte: the run has ended before it began.
     if io::stdin().read_exact(&mut [0]).is_err() {
         return Ok(());
     }

@@ -1,8 +1,8 @@
-//! Network devices whose interrupts' work threads of the kernel do while a hierarchy runs that names them (`source=` in
-//! a hierarchy file): each device is asked for such threads before the hierarchy is attached, and is as it was
+//! Network devices that a hierarchy file names with `source=`. While the hierarchy runs, kernel threads do the work
+//! of the devices' interrupts: each device is switched to such threads before the hierarchy is attached, and restored
 //! afterwards.
 //!
-//! A device that was asked stays so where this process is killed: that changes who does the work, not what is done.
+//! If this process is killed, a device stays switched: the same work is done, only in other threads.
 
 use crate::console::Error;
 use hls_hierarchy::Diagnostic;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Where the kernel has its network devices.
 const DEVICES: &str = "/sys/class/net";
 
-/// Devices that were asked for threads.
+/// Devices that were switched to threads.
 #[derive(Debug, Default)]
 pub struct Devices {
     /// Settings that were changed, and their values before.
@@ -22,10 +22,10 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Asks the devices that the hierarchy names.
+    /// Switches the devices that the hierarchy names to threads.
     ///
     /// # Errors
-    /// There is no such device, or it cannot do that, with the place in the file.
+    /// There is no such device, or it cannot use threads; with the place in the file.
     pub fn ask(hierarchy: &Hierarchy) -> Result<Devices, Error> {
         let mut asked = Devices::default();
         for thread in &hierarchy.threads {

@@ -1,25 +1,27 @@
-//! Whose a thread of this machine is and what it is called, from `/proc`: the kernel engine knows threads by number.
+//! The owner and the name of a thread of this machine, from `/proc`: the kernel engine knows threads only by number.
 //!
-//! Relies on the thread staying alive while it is read; whoever asks must see afterwards that it is still the same.
+//! Relies on the thread staying alive while it is read; the caller must check afterwards that it is still the same
+//! thread.
 
 use hls_control::EngineError;
 use rustix::io::Errno;
 use std::fs;
 use std::io::ErrorKind;
 
-/// Who a thread is.
+/// The identity of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Its process.
     pub pid: u32,
     /// Its name.
     pub comm: String,
-    /// The user that it belongs to with its real, effective and saved id; `None` where they differ.
+    /// The user of its real, effective and saved id; `None` where they differ.
     pub uid: Option<u32>,
 }
 
 impl Identity {
-    /// That of a living thread; `None`: it has ended. An error is no end: `/proc` cannot be read, or understood.
+    /// The identity of a living thread; `None`: it has ended. An error does not mean an end: `/proc` cannot be read,
+    /// or understood.
     pub fn of(tid: u32) -> Result<Option<Identity>, EngineError> {
         let path = format!("/proc/{tid}/status");
         let status = match fs::read(&path) {
@@ -77,7 +79,7 @@ mod tests {
         assert_eq!(Identity::of(u32::MAX), Ok(None));
     }
 
-    /// A thread may call itself what it likes, and is not gone for that.
+    /// A thread may give itself any name, and is not reported as ended for that.
     #[test]
     fn a_name_that_is_no_text_hides_nobody() {
         let found = std::thread::spawn(|| {

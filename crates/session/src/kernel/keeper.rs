@@ -1,9 +1,10 @@
-//! The keeper: the process that the user has started, which gives the machine back whatever becomes of the run.
+//! The keeper: the supervisor process, which the user has started, and which gives the machine back even if the run
+//! fails.
 //!
-//! The keeper holds what keeps the hierarchy attached, hears signals, and waits. Its one thread never waits for a
-//! grant, so it must have next to nothing to do: it serves nobody, reads no file, and looks at no thread. All else is
-//! done by a second process of the same program, the *run*, whose threads are in the hierarchy. They talk over a
-//! socket, which is the standard input of the run:
+//! The keeper holds the descriptors that keep the hierarchy attached, receives signals, and waits. Its one thread
+//! never waits for a grant, so it must have next to nothing to do: it serves no client, reads no file, and looks at
+//! no thread. A second process of the same program, the *run*, does everything else; its threads are in the
+//! hierarchy. The two talk over a socket, which is the standard input of the run:
 //!
 //! | byte | from | what |
 //! |---|---|---|
@@ -12,7 +13,7 @@
 //! | [`DONE`] | keeper | the answer to both |
 //! | [`END`] | keeper | a signal has come: the run is to end |
 //!
-//! A run that does not end in time, or is gone, has its hierarchy detached all the same. When the keeper ends, the
+//! If the run does not end in time, or is gone, the keeper detaches the hierarchy itself. When the keeper ends, the
 //! kernel closes its descriptors and kills the run.
 
 use crate::console::{Console, Error};
@@ -37,7 +38,7 @@ use std::process::Child;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A run that was asked to end has its hierarchy detached after this time, whether it has ended or not.
+/// The hierarchy of a run that was asked to end is detached after this time at the latest, even if the run goes on.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 const HOLD: u8 = b'h';
@@ -48,7 +49,7 @@ const END: u8 = b'e';
 /// The most descriptors that come with [`HOLD`].
 const MOST_DESCRIPTORS: usize = 32;
 
-/// Is the keeper of a run with these arguments, to its end; the exit code of the run.
+/// Starts the run with these arguments as a child, and is its keeper until it ends. Returns the exit code of the run.
 ///
 /// # Errors
 /// The run cannot be started, or was ended by a signal.
@@ -56,8 +57,8 @@ pub fn keep(arguments: impl Iterator<Item = OsString>, console: &dyn Console) ->
     let signals = signals()?;
     let (own, of_run) = pair(SocketType::SEQPACKET, SocketFlags::empty())?;
     let run = worker::process(worker::RUN).args(arguments).stdin(of_run).spawn()?;
-    // A page that has to be read from a disk would have the keeper wait for threads of the hierarchy. A machine that
-    // does not let it lock its pages has it wait.
+    // If a page had to be read from a disk, the keeper would wait for threads of the hierarchy. If locking its pages
+    // is not allowed, it may have to wait.
     let _ = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE);
     let mut keeper = KeptRun { run, own, attachment: Vec::new(), to_detach_at: None };
     let status = loop {
@@ -75,10 +76,10 @@ pub fn keep(arguments: impl Iterator<Item = OsString>, console: &dyn Console) ->
     status.code().map(|code| code as u8).ok_or_else(error)
 }
 
-/// Can be read when a signal has come that is to end the run.
+/// A descriptor that is readable when a signal to end the run has come.
 fn signals() -> io::Result<OwnedFd> {
     let (signals, sender) = pair(SocketType::STREAM, SocketFlags::NONBLOCK)?;
-    // Ctrl-Z stops nothing: nobody would give the machine back.
+    // Ctrl-Z is ignored: a stopped keeper would not give the machine back.
     signal_hook::flag::register(SIGTSTP, Arc::default())?;
     for signal in [SIGINT, SIGTERM] {
         signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
@@ -90,14 +91,14 @@ fn pair(kind: SocketType, flags: SocketFlags) -> io::Result<(OwnedFd, OwnedFd)> 
     Ok(socketpair(AddressFamily::UNIX, kind, flags | SocketFlags::CLOEXEC, None)?)
 }
 
-/// The run, as its keeper sees it.
+/// The keeper's view of the run.
 struct KeptRun {
     run: Child,
     /// The keeper's end of the socket.
     own: OwnedFd,
-    /// What keeps the hierarchy attached. Closed in this order.
+    /// The descriptors that keep the hierarchy attached, closed in this order.
     attachment: Vec<OwnedFd>,
-    /// A signal has come: when the hierarchy is detached at the latest.
+    /// After a signal: when the hierarchy is detached at the latest.
     to_detach_at: Option<Instant>,
 }
 
@@ -108,7 +109,7 @@ enum Heard {
 }
 
 impl KeptRun {
-    /// Waits until there is something to do; whether a signal has come.
+    /// Waits until there is something to do. Returns whether a signal has come.
     fn wait(&self, signals: BorrowedFd) -> io::Result<bool> {
         let left = self.to_detach_at.map(|at| at.saturating_duration_since(Instant::now()));
         let left = left.filter(|_| !self.attachment.is_empty());
@@ -130,7 +131,7 @@ impl KeptRun {
         }
         if self.to_detach_at.is_none() {
             self.to_detach_at = Some(Instant::now() + PATIENCE);
-            // A run that is gone, or does not listen, is noticed elsewhere.
+            // A run that is gone, or does not listen, is handled elsewhere.
             let _ = send(&self.own, &[END], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
             return Ok(());
         }
@@ -159,7 +160,7 @@ impl KeptRun {
         match byte {
             HOLD => {
                 self.attachment = descriptors;
-                // A run that was asked to end while it began has its time from now on.
+                // The time of a run that was asked to end while it began starts now.
                 self.to_detach_at = self.to_detach_at.map(|_| Instant::now() + PATIENCE);
             }
             RELEASE => self.attachment.clear(),
@@ -171,7 +172,7 @@ impl KeptRun {
     }
 }
 
-/// A message, 0 if there is none yet, and the descriptors with it; `None`: whoever had the other end is gone.
+/// A message, 0 if there is none yet, and its descriptors; `None`: the other process is gone.
 fn receive(socket: &OwnedFd, flags: RecvFlags) -> io::Result<Option<(u8, Vec<OwnedFd>)>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -192,7 +193,7 @@ fn receive(socket: &OwnedFd, flags: RecvFlags) -> io::Result<Option<(u8, Vec<Own
     }
 }
 
-/// The keeper, as the run sees it.
+/// The run's view of the keeper.
 pub struct Keeper {
     socket: OwnedFd,
     pid: u32,
@@ -200,7 +201,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// That of this process. Takes standard input, whose place an empty one has from then on.
+    /// The keeper of this process. Takes standard input, and replaces it by an empty one.
     ///
     /// # Errors
     /// No keeper has started this process.
@@ -211,7 +212,7 @@ impl Keeper {
         let peer = peer.map_err(not_kept)?.pid;
         rustix::stdio::dup2_stdin(File::open("/dev/null")?).map_err(io::Error::from)?;
         rustix::thread::set_name(c"hls").map_err(io::Error::from)?;
-        // From now on the run ends with its keeper, unless that is gone already.
+        // From now on the kernel kills the run when its keeper ends; the keeper may be gone already.
         set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from)?;
         if getppid() != Some(peer) {
             return Err(Error::System("the process that keeps the run is gone".into()));
@@ -224,7 +225,7 @@ impl Keeper {
         self.pid
     }
 
-    /// Has the keeper hold these descriptors, and nobody else.
+    /// Gives these descriptors to the keeper, which alone holds them then.
     pub fn hold(&self, attachment: Vec<OwnedFd>) -> io::Result<()> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -234,7 +235,7 @@ impl Keeper {
         self.wait_until_done()
     }
 
-    /// Has the keeper close what it holds: the machine is given back.
+    /// Has the keeper close the descriptors that it holds: the machine is given back.
     pub fn release(&self) -> io::Result<()> {
         send(&self.socket, &[RELEASE], SendFlags::NOSIGNAL)?;
         self.wait_until_done()
@@ -263,7 +264,7 @@ impl Keeper {
 }
 
 impl AsFd for Keeper {
-    /// Can be read when the keeper has said something.
+    /// Readable when the keeper has sent something.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

@@ -30,8 +30,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The run polls the engine at least that often. A prime number of milliseconds, so that it is never in step with
-/// the periods of threads.
+/// The longest time between two polls of the engine. A prime number of milliseconds, so that polls are never in step
+/// with the periods of threads.
 const LONGEST: Duration = Duration::from_millis(97);
 
 /// Has the hierarchy schedule this machine for `length`, or until the keeper asks for the end, and writes the files
@@ -43,7 +43,7 @@ pub fn schedule(
     options: &Options,
     console: &Arc<dyn Console>,
 ) -> Result<RunResult, Error> {
-    // A terminal sends its signals to both processes: the keeper says what comes of them.
+    // A terminal sends its signals to both processes; only the keeper acts on them.
     for signal in [SIGINT, SIGTERM, SIGTSTP] {
         signal_hook::flag::register(signal, Arc::default())?;
     }

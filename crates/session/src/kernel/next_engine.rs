@@ -1,14 +1,14 @@
-//! Engines that have just the policies that are needed, and the next engine: one with other policies, made ready while
-//! the current engine goes on.
+//! Engines with just the needed policies, and the next engine: an engine with other policies, prepared while the
+//! current engine goes on.
 //!
-//! The core is compiled with the policies that an engine is to have. `hls` has two engines in itself: with the standard
-//! policies, and with all. Where others than the standard ones are named, clang compiles an engine with just those, and
-//! the result is kept for the next time; where there is no clang, the engine with all does the same, and takes longer
-//! to load.
+//! The core is compiled with the policies that an engine is to have. `hls` contains two engines: with the standard
+//! policies, and with all built-in ones. If a file names other than the standard policies, clang compiles an engine
+//! with just the named ones, and the result is kept for the next time; without clang, the engine with all policies is
+//! used, which takes longer to load.
 //!
-//! That takes seconds, most of them the compiler's and the verifier's. They are spent by a worker process, which the
-//! hierarchy schedules as it does any other, in the default scheduler. This process, which nobody schedules, only finds
-//! what the worker has left in the kernel. Has no engine take over by itself.
+//! Preparing an engine takes seconds, mostly of the compiler and the verifier. A worker process does it; the
+//! hierarchy schedules the worker like any other process, in the default scheduler. This process, which the hierarchy
+//! does not schedule, only opens what the worker has left in the kernel. Does not make an engine take over by itself.
 
 use crate::policies::{builder, describe, files, in_memory};
 use crate::worker;
@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// An engine with what its policies say of themselves, and what they were made of.
+/// An engine with the descriptions and the sources of its policies.
 pub struct PreparedEngine {
     pub policies: Vec<PolicySource>,
     pub built_in: BuiltIn,
@@ -40,11 +40,11 @@ pub struct FoundEngine {
     pub object: Cow<'static, [u8]>,
     /// The built-in policies that it has.
     pub built_in: BuiltIn,
-    /// Why it has others than those that are needed, where it does.
+    /// Why it has more policies than needed, if it does.
     pub has_more_since: Option<String>,
 }
 
-/// An engine with the built-in policies that are needed. Where none can be built that has no others, it has all.
+/// An engine with the built-in policies that are needed. If an engine with no others cannot be built, it has all.
 pub fn engine_with(needed: BuiltIn) -> FoundEngine {
     let (object, built_in) = ready_made(needed);
     let ready = FoundEngine { object: Cow::Borrowed(object), built_in, has_more_since: None };
@@ -59,11 +59,11 @@ pub fn engine_with(needed: BuiltIn) -> FoundEngine {
     }
 }
 
-/// The policies of the current engine, and the engine that was current before it, kept: whoever unloads a policy may
-/// want it again soon, and to prepare an engine again takes seconds.
+/// The policies of the current engine, and the previous engine. The previous one is kept because a user who unloads a
+/// policy may want it again soon, and preparing an engine again takes seconds.
 pub struct EngineCache {
     policies: Vec<PolicySource>,
-    /// Those of the built-in policies that the current engine has, and the first one.
+    /// The built-in policies of the current engine, and of the first one.
     built_in: BuiltIn,
     of_first: BuiltIn,
     last: Option<PreparedEngine>,
@@ -75,7 +75,7 @@ impl EngineCache {
         EngineCache { policies: Vec::new(), built_in, of_first: built_in, last: None }
     }
 
-    /// The current engine, the first one up to now, is this one.
+    /// Notes that the current engine is not the first one any more, but one with these policies.
     pub fn begins_with(&mut self, policies: Vec<PolicySource>, built_in: BuiltIn) {
         (self.policies, self.built_in) = (policies, built_in);
     }
@@ -90,7 +90,7 @@ impl EngineCache {
         self.built_in.has_all_of(BuiltIn::one(policy))
     }
 
-    /// An engine with these policies that need not be prepared: the first one, or the one before.
+    /// An engine with these policies that is ready already: the first engine, or the previous one.
     pub fn at_once(&mut self, policies: &[PolicySource], built_in: BuiltIn) -> Option<Prepared<NextEngine>> {
         let ready = |next, policies: &[PolicyInfo]| {
             let policies = policies.to_vec();
@@ -126,25 +126,25 @@ impl EngineCache {
     }
 }
 
-/// What the worker is to do.
+/// The worker's task.
 #[derive(Serialize, Deserialize)]
 struct Order {
     policies: Vec<PolicySource>,
     built_in: BuiltIn,
-    /// The kernel's numbers of the maps that all engines work on.
+    /// The kernel's numbers of the maps that all engines share.
     maps: Vec<u32>,
 }
 
-/// What the worker has done.
+/// The worker's result.
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Done {
-        /// What the policies say of themselves: an object to be read; gone when the worker is. Nothing: no policy is
+        /// The object with the policies' descriptions, which exists as long as the worker. `None`: no policy is
         /// loaded.
         description: Option<PathBuf>,
-        /// The built-in policies that the engine has: those that were ordered, or more.
+        /// The built-in policies of the engine: at least the ordered ones.
         built_in: BuiltIn,
-        /// The kernel's numbers of the engine's programs; the programs may be gone when the worker is.
+        /// The kernel's numbers of the engine's programs; the programs may be gone after the worker's end.
         programs: Vec<(String, u32)>,
         build: Duration,
         verify: Duration,
@@ -199,18 +199,18 @@ pub fn prepare(
     Ok(Prepared { next, policies, build, verify })
 }
 
-/// The worker's process, which ends when this value goes.
+/// The worker's process, which ends when this value is dropped.
 struct Worker(std::process::Child);
 
 impl Drop for Worker {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
-        // The worker ends by itself at the end of its input; how does not matter any more.
+        // The worker ends by itself at the end of its input; its exit status does not matter.
         let _ = self.0.wait();
     }
 }
 
-/// Starts a worker and gives it the order; its answer.
+/// Starts a worker and gives it the order. Returns its answer.
 fn give(order: &Order) -> io::Result<(Answer, Worker)> {
     let mut command = worker::process(worker::POLICIES);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -230,12 +230,12 @@ fn give(order: &Order) -> io::Result<(Answer, Worker)> {
     Ok((serde_json::from_slice(&line)?, worker))
 }
 
-/// Is the worker's process. What it has made goes with the process, but for what another holds by then.
+/// Runs as the worker's process. When the process ends, its results are gone unless another process holds them.
 ///
 /// # Errors
-/// When its answer does not reach whoever started it.
+/// When its answer does not reach its parent.
 pub fn serve() -> io::Result<()> {
-    // In a list of threads it would be called `exe`.
+    // Without this its name in a list of threads would be `exe`.
     set_name(c"hls-policies")?;
     let mut line = Vec::new();
     let mut stdin = io::stdin().lock();
@@ -249,11 +249,11 @@ pub fn serve() -> io::Result<()> {
     serde_json::to_writer(&mut stdout, &answer)?;
     stdout.write_all(b"\n")?;
     stdout.flush()?;
-    // Until the engine has been taken over from here, or whoever ordered it has gone.
+    // Waits until the parent has taken the engine, or has ended.
     stdin.read_to_end(&mut line).map(drop)
 }
 
-/// The answer to an order, and what must be held for as long as the answer is to be of use.
+/// The answer to an order, and what must be held as long as the answer is in use.
 fn carry_out(order: &Order) -> Result<(Answer, (Option<File>, Verified)), Answer> {
     let begin = Instant::now();
     let files = files(&order.policies).map_err(Answer::refused)?;
@@ -276,10 +276,10 @@ fn carry_out(order: &Order) -> Result<(Answer, (Option<File>, Verified)), Answer
     Ok((Answer::Done { description, built_in, programs, build, verify: begin.elapsed() }, (file, verified)))
 }
 
-/// What was made of policies' files.
+/// The result of compiling policies' files.
 struct Compiled {
     engine: Vec<u8>,
-    /// What the policies say of themselves, and the file that this path leads to.
+    /// The path of the policies' descriptions, and the file at that path.
     description: PathBuf,
     file: File,
 }

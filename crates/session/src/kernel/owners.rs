@@ -7,7 +7,7 @@ use hls_hierarchy::model::{Hierarchy, Scheduler, User};
 /// The owner of each scheduler, where the file names one.
 ///
 /// # Errors
-/// This machine has no such user, with the place in the file.
+/// This machine has no such user; with the place in the file.
 pub fn owners(hierarchy: &Hierarchy) -> Result<Vec<Option<u32>>, Error> {
     hierarchy.schedulers.iter().map(owner).collect()
 }

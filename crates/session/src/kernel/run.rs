@@ -1,8 +1,8 @@
-//! A run in the kernel: attaches the hierarchy, sets its threads going, polls the engine, and detaches it
-//! whatever happens.
+//! A run in the kernel: attaches the hierarchy, starts its threads, polls the engine, and detaches the hierarchy in
+//! every case.
 //!
-//! A thread of the file has threads of this machine by its rule, or else does its workload, as in the simulator: with
-//! real threads (`hls_real_threads`). Belongs to one thread of this process.
+//! A thread of the file either gets threads of this machine by its rule, or does its workload as in the simulator,
+//! but with real threads (`hls_real_threads`). Belongs to one thread of this process.
 
 use super::alarm::Alarm;
 use super::checks::Checks;
@@ -35,15 +35,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// After something happened the run waits so long before it polls the engine: to poll takes the CPU from the
-/// thread that has it.
+/// How long the run waits after an event before it polls the engine: polling takes the CPU from the thread that has
+/// it.
 const SHORTEST: Duration = Duration::from_millis(10);
-/// The run looks for requests after this number of records, which takes a fifth of a millisecond on a slow machine.
+/// The run looks for requests after this number of records, which take a fifth of a millisecond on a slow machine.
 const RECORDS_AT_ONCE: usize = 8;
-/// The length of a run that nobody limits.
+/// The length of a run without a limit.
 const ENDLESS: Nanos = Nanos(u64::MAX / 4);
-/// The observer looks for threads that wait in vain only up to so long ago: time that is being stolen from them is
-/// recorded when their CPU decides again or a slice is over, which the kernel has happen within this time.
+/// The observer looks for threads that wait in vain only up to this long ago: time stolen from them is recorded when
+/// their CPU decides again or a slice ends, and the kernel ensures that one of these happens within this time.
 const PATIENCE: Nanos = Nanos::from_secs(1);
 
 /// A hierarchy that schedules this machine, with the threads and commands that were started for it.
@@ -56,30 +56,30 @@ pub struct Run<'t> {
     keeper: &'t Keeper,
     commands: Commands,
     load: Option<ThreadProcess>,
-    /// As they are for as long as the hierarchy runs.
+    /// Their settings are restored when this is dropped.
     _devices: Devices,
     /// The names of the file's threads.
     names: Vec<String>,
     /// Records that were taken from the engine and not yet handed on, in order of time.
     batch: VecDeque<Record>,
-    /// Up to when all records have been taken.
+    /// All records up to this time have been taken.
     taken_until: Nanos,
-    /// The CPU time that it took to process events.
+    /// The CPU time used to process events.
     events_took: Duration,
     alarm: Alarm,
-    /// Why the run cannot go on, where that was noticed in the midst of a request.
+    /// Why the run cannot go on, if that was noticed in the middle of a request.
     failed: Option<Error>,
     /// With `--paranoid`: how often all invariants were checked.
     checks: Option<Checks>,
     seed: u64,
-    /// What it took to begin.
+    /// How long the start took.
     times: AttachTimes,
     console: Arc<dyn Console>,
 }
 
 impl<'t> Run<'t> {
-    /// Loads and attaches the hierarchy and gives all threads their places; workloads and commands wait. A budget that
-    /// the timers of this machine cannot enforce is refused before.
+    /// Loads and attaches the hierarchy and gives all threads their places; workloads and commands wait. A budget
+    /// that the timers of this machine cannot enforce is refused first.
     pub fn attach(
         subject: &Subject,
         options: &Options,
@@ -151,12 +151,13 @@ impl<'t> Run<'t> {
         Ok(self.commands.go()?)
     }
 
-    /// Processes what happened since the last time, and says which promises broke. Calls `answer` now and then, for
-    /// requests that come meanwhile; `answer` says whether there were some. Returns the time up to which this is.
+    /// Processes the events since the last call, and reports promises that broke. Calls `answer` now and then, for
+    /// requests that come meanwhile; `answer` returns whether there were some. Returns the time up to which events
+    /// were processed.
     pub fn poll(&mut self, answer: impl Fn(&mut Self) -> bool) -> Result<Nanos, Error> {
         self.for_events(Self::take_events)?;
         while self.for_events(Self::process_some_records) {
-            // Whoever asked goes first, and may ask for more.
+            // Requests come first, also further ones of the same client.
             while answer(self) {
                 self.failed.take().map_or(Ok(()), Err)?;
                 thread::yield_now();
@@ -173,7 +174,7 @@ impl<'t> Run<'t> {
         Ok(now)
     }
 
-    /// An engine with other policies takes over. One that cannot do so whole ends the run.
+    /// Has an engine with other policies take over. If that fails half-way, the run ends.
     pub fn take_over(&mut self, next: NextEngine) -> Result<(), EngineError> {
         self.engines.take_over(&mut self.engine, next).map_err(|error| {
             let error = error.to_string();
@@ -187,8 +188,8 @@ impl<'t> Run<'t> {
         self.failed.get_or_insert(error);
     }
 
-    /// Processes the notices and records since the last time, the records in order of time. Returns the time up to
-    /// which this is.
+    /// Processes the notices and records since the last call, the records in order of time. Returns the time up to
+    /// which they were processed.
     fn process_events(&mut self) -> Result<Nanos, Error> {
         self.for_events(|it| {
             it.take_events()?;
@@ -206,16 +207,17 @@ impl<'t> Run<'t> {
         result
     }
 
-    /// The CPU time of this thread, but for what it took to process events: they come whether anybody asks or not.
+    /// The CPU time of this thread without the processing of events: they come with or without requests.
     pub fn time_for_requests(&self) -> Duration {
         thread_time().saturating_sub(self.events_took)
     }
 
     /// Takes the records since the last time, and reports the notices.
     fn take_events(&mut self) -> Result<(), Error> {
-        // The time first: all records up to it are there when the engine is polled.
+        // The time is read first: when the engine is polled, all records up to that time are there.
         let now = self.engine.now().map_err(failed)?;
-        // Threads of the workload that arrive are placed after the poll, by which the engine comes to know them.
+        // Arriving threads of the workload are placed after the poll, because the poll makes them known to the
+        // engine.
         let come = self.load.as_mut().map_or(Ok(Vec::new()), |load| load.arrivals(Nanos::ZERO))?;
         let batch = &mut self.batch;
         self.engine.poll(&mut |record| batch.push_back(*record)).map_err(failed)?;
@@ -233,7 +235,7 @@ impl<'t> Run<'t> {
         Ok(())
     }
 
-    /// Hands on the first records of those that were taken; whether there are more.
+    /// Hands on the first of the taken records. Returns whether there are more.
     fn process_some_records(&mut self) -> bool {
         for record in self.batch.drain(..self.batch.len().min(RECORDS_AT_ONCE)) {
             report_cpu(&record, &*self.console);
@@ -243,13 +245,13 @@ impl<'t> Run<'t> {
         !self.batch.is_empty()
     }
 
-    /// Notes how schedulers have come to their choices, when all records have been handed on.
+    /// Notes how schedulers' choices were made, when all records have been handed on.
     fn note_choices(&mut self) {
         self.registry.listeners.note_choices(self.taken_until, || self.engine.decided());
     }
 
-    /// Waits until the engine has events or the keeper says something, or for `time`. Requests are answered meanwhile:
-    /// `answer` is called at once and whenever `asked` can be read.
+    /// Waits until the engine has events or the keeper sends something, or for `time`. Requests are answered
+    /// meanwhile: `answer` is called at once and whenever `asked` can be read.
     pub fn rest(
         &mut self,
         asked: Option<BorrowedFd>,
@@ -289,7 +291,7 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// Gives the machine back to the system's scheduler; the result of the run.
+    /// Gives the machine back to the system's scheduler. Returns the result of the run.
     pub fn finish(mut self, end: Nanos, steps: &mut dyn FnMut(Step)) -> Result<RunResult, Error> {
         self.alarm.end(&*self.console);
         let engine = &mut self.engine;
@@ -341,7 +343,8 @@ impl<'t> ChangeableRun<'t> for Run<'t> {
     }
 }
 
-/// An empty domain in the kernel, whose current engine has these policies, and what is known of its engines.
+/// An empty domain in the kernel with an engine that has these policies, and the cache of its engines. The console says
+/// if the engine has more.
 fn domain(
     policies: Vec<PolicySource>,
     needed: BuiltIn,
@@ -385,8 +388,8 @@ fn workload_only(plan: &Plan) -> Plan {
     plan
 }
 
-/// The records of a workload's process that the kernel does not have: those of jobs. Which threads come and go, the
-/// engine knows.
+/// A record about a job, from a workload's process: the kernel does not know jobs. The engine itself knows which
+/// threads come and go.
 fn of_job(record: &Record) -> Option<Record> {
     let is_of_job = matches!(
         record.what,
@@ -395,8 +398,8 @@ fn of_job(record: &Record) -> Option<Record> {
     is_of_job.then_some(*record)
 }
 
-/// Checks all invariants of the core; whether that could be done. When one is broken the machine is given back, with a
-/// dump of the hierarchy.
+/// Checks all invariants of the core. Returns whether that was possible. If one is broken, the machine is given back,
+/// with a dump of the hierarchy.
 fn check(engine: &mut Engine, console: &dyn Console) -> Result<bool, Error> {
     engine.check().map_err(|error| {
         if matches!(error, hls_kernel_engine::Error::Broken(_)) {
@@ -406,7 +409,7 @@ fn check(engine: &mut Engine, console: &dyn Console) -> Result<bool, Error> {
     })
 }
 
-/// An error of the engine; where rights or the kernel are to blame, it points to `hls doctor`.
+/// An error of the engine; if missing rights or the kernel are the cause, it points to `hls doctor`.
 fn failed(error: hls_kernel_engine::Error) -> Error {
     match error {
         hls_kernel_engine::Error::NotAllowed(_) | hls_kernel_engine::Error::Refused(_) => {

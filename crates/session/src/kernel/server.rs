@@ -1,8 +1,8 @@
-//! The socket of a run in the kernel, where `hls ctl` and other clients ask.
+//! The socket of a run in the kernel, for requests of `hls ctl` and other clients.
 //!
-//! The run belongs to one thread, and the manager to the threads of the socket. What the manager wants of the run it
-//! sends to the run's thread as a question, and waits for the answer; so no request sees the engine, or the observer,
-//! in the middle of something.
+//! The run belongs to one thread, and the manager to the threads of the socket. The manager sends its questions to
+//! the run's thread, and waits for the answers; so no request sees the engine, or the observer, in the middle of a
+//! step.
 
 use super::identity::Identity;
 use super::next_engine::{NextEngine, prepare};
@@ -32,10 +32,10 @@ use std::sync::mpsc::{self, Receiver, SendError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-/// The most threads that one question of a status is about. The answer takes the run a millisecond on a slow machine.
+/// The most threads in one question of a status. The answer takes the run a millisecond on a slow machine.
 const THREADS_A_QUESTION: usize = 64;
 
-/// Something that the manager wants done by the run's thread.
+/// A question of the manager, which the run's thread executes.
 type Question = Box<dyn FnOnce(&mut Run) + Send>;
 
 /// Wakes the run's thread when a question has been sent.
@@ -50,9 +50,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// Begins to serve the socket. `None` for a hierarchy that fails its check, as nothing says then which requests can
-    /// be granted, and with `--global`, as requests could take back what that promises. `owners`: of each scheduler of
-    /// the subject, the user who may change what is below it.
+    /// Begins to serve the socket. `None` for a hierarchy that fails its check, because then it is unknown which
+    /// requests can be granted, and with `--global`, because requests could take back what the global analysis
+    /// promises. `owners`: for each scheduler of the subject, the user who may change what is below it.
     pub fn start(
         path: &Path,
         run: &mut Run,
@@ -94,9 +94,9 @@ impl Server {
         Ok(Some(Server { questions, bell, stop, thread }))
     }
 
-    /// Answers the questions that have come; whether there were some.
+    /// Answers the questions that have come. Returns whether there were any.
     pub fn answer(&self, run: &mut Run) -> bool {
-        // The bell is silenced first: questions from here on ring it again. That it was silent already is no error.
+        // The bell is reset first: later questions ring it again. It is no error if it was not ringing.
         let _ = rustix::io::read(&*self.bell, &mut [0; 8]);
         self.questions.try_iter().map(|question| question(run)).count() > 0
     }
@@ -104,21 +104,21 @@ impl Server {
     /// Ends the service.
     pub fn end(self) {
         self.stop.store(true, Ordering::Relaxed);
-        // The manager that still waits for an answer gets the error that the run has ended.
+        // A manager that still waits for an answer gets the error that the run has ended.
         drop(self.questions);
-        // A server that panicked has said so.
+        // If the server panicked, it has printed that already.
         let _ = self.thread.join();
     }
 }
 
 impl AsFd for Server {
-    /// Can be read when there is something to answer.
+    /// Readable when there is something to answer.
     fn as_fd(&self) -> BorrowedFd<'_> {
         (*self.bell).as_fd()
     }
 }
 
-/// The run as the manager reaches it from the threads of the socket: each question is answered by the run's own thread.
+/// The manager's access to the run from the threads of the socket: the run's own thread answers each question.
 #[derive(Clone)]
 struct RemoteRun {
     to: Sender<Question>,
@@ -129,7 +129,7 @@ struct RemoteRun {
 }
 
 impl RemoteRun {
-    /// The answer of the run's thread. To a question that it does not come to answer, that the run has ended.
+    /// The answer of the run's thread; if it does not answer any more, the error that the run has ended.
     fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut Run) -> Result<T, EngineError> + Send + 'static,
@@ -147,8 +147,8 @@ impl RemoteRun {
         answer
     }
 
-    /// The answers to a question about each of these threads or VPs, in their order. It is asked about some at a time,
-    /// so that others are answered in between.
+    /// The answers to a question about each of these threads or VPs, in their order. They are asked for in pieces, so
+    /// that other questions are answered in between.
     fn ask_in_pieces<T: Copy + Send + 'static, A: Send + 'static>(
         &self,
         all: &[T],
@@ -164,13 +164,13 @@ impl RemoteRun {
 
     fn send(&self, question: Question) -> Result<(), SendError<Question>> {
         self.to.send(question)?;
-        // Fails only where it has been rung more often than anybody can ask.
+        // Fails only after more questions than can ever be asked.
         let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
         Ok(())
     }
 }
 
-/// Each is done between two steps of the run.
+/// Each call is executed between two steps of the run.
 impl RunningEngine for RemoteRun {
     type NextEngine = NextEngine;
     type Reader = RemoteRun;
@@ -246,7 +246,7 @@ impl RunningEngine for RemoteRun {
         threads.into_iter().filter_map(|thread| named(thread).transpose()).collect()
     }
 
-    /// Not waited for: questions are answered in their order.
+    /// Does not wait: questions are answered in their order.
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
         let promise = hls_check::promise(ObservedVp::NONE, guarantee, &self.machine);
         // A run that has ended promises nothing.
@@ -277,8 +277,8 @@ impl Readings for RemoteRun {
     }
 }
 
-/// A thread with what the system says of it, unless it has ended. The socket's threads ask for that, so that the run
-/// need not wait for it.
+/// A thread with the system's data about it, unless it has ended. The socket's threads read the data, so that the run
+/// need not wait.
 fn identified(thread: Thread) -> Result<Option<Thread>, EngineError> {
     let identity = Identity::of(thread.key.tid)?;
     Ok(identity.map(|Identity { pid, comm, uid }| Thread { pid, comm, uid, ..thread }))
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
     use std::iter;
 
-    /// A run that nobody carries out, and its end of the questions.
+    /// A run that is not carried out, and its end of the questions.
     fn remote() -> (RemoteRun, Receiver<Question>) {
         let (to, questions) = mpsc::channel();
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).unwrap());
@@ -297,7 +297,7 @@ mod tests {
         (RemoteRun { to, bell, machine, disabled_policies }, questions)
     }
 
-    /// What comes of each question.
+    /// The result of each question.
     fn outcomes(run: &mut RemoteRun) -> Vec<Result<(), EngineError>> {
         let (scheduler, vp) = (CoreScheduler(1), CoreVp(1));
         let key = ThreadKey { tid: 1, vp, generation: 1 };

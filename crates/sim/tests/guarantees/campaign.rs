@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// How many hierarchies are drawn for each policy; `HLS_SEEDS=` draws others.
 const HIERARCHIES: u64 = 2_000;
 
-/// What a policy says that has no room for a child. A run in which it does so ends, and counts as refused.
+/// What a policy without room for a child says. A run in which it does so ends, and counts as refused.
 const REFUSED: &str = "the policy takes no further child";
 
 const COLUMNS: &str = "policy,hierarchies,refused,windows of its promises,all windows,broken";
@@ -29,7 +29,7 @@ struct Row {
 }
 
 impl Row {
-    /// What is said of a policy.
+    /// The line about a policy.
     fn line(&self, name: &str) -> String {
         let Row { hierarchies, refused, broken, tally } = self;
         let all = tally.windows;

@@ -26,7 +26,7 @@ const LEAST_BUDGET: u64 = 1_000;
 const GREATEST_SHARE: u64 = 65_536;
 
 /// The case with 1% less for the children of these policies: 1% off their budgets and rates, or off the share of the
-/// first child. Of turns every child has 1% more, so that each waits longer; and so has an agent, of its allowance.
+/// first child. Turns are 1% longer, so that each child waits longer; and an agent's allowance is 1% greater.
 fn spoilt(case: &Case, policies: &[&str]) -> Case {
     let mut spoilt = case.clone();
     // Shares are multiplied by 100, or by 99; where that would be too great for the policy, nothing is spoilt.
@@ -191,8 +191,8 @@ fn one_percent_less_is_caught_per_request() {
     }
 }
 
-/// A thread that wakes up for less than a window is long, below a reservation with a budget that is too small by the
-/// least that there is: no window shows that, a request does.
+/// A thread that wakes up for less than the length of a window, below a reservation with a budget that is too small by
+/// the least that there is: no window shows that, a request does.
 #[test]
 fn a_budget_one_microsecond_short_is_caught_by_requests_alone() {
     let text = |budget: &str| {

@@ -20,7 +20,7 @@ const MS: u64 = 1_000_000;
 /// The longest period of a budget, so that a run has many of them.
 const MAX_PERIOD: u64 = 50 * MS;
 
-/// Policies whose schedulers have no parameter.
+/// Policies with schedulers that have no parameter.
 const WITHOUT_QUANTUM: [&str; 14] = [
     "reservation",
     "limit",
@@ -49,7 +49,7 @@ struct Draw {
     favourite: Option<&'static str>,
 }
 
-/// Draws a hierarchy whose threads are hogs. The same seed draws the same hierarchy.
+/// Draws a hierarchy with hogs as threads. The same seed draws the same hierarchy.
 pub fn hierarchy(seed: u64) -> Case {
     draw(seed, None)
 }
@@ -82,7 +82,7 @@ fn draw(seed: u64, favourite: Option<&'static str>) -> Case {
     draw.case
 }
 
-/// Draws a BVT scheduler of whose threads some ask for JOB, with other schedulers below it.
+/// Draws a BVT scheduler with some threads that ask for JOB, and with other schedulers below it.
 pub fn jobs(seed: u64) -> Case {
     let root = Node { above: Vec::new(), what: What::Thread(HOG) };
     let case = Case { cpus: 1, interrupts: Vec::new(), nodes: vec![root], length: 0, seed };
@@ -175,7 +175,8 @@ impl Draw {
         label.map_or(Guarantee::Null, |label| derived.analysis.labels[label].absolute())
     }
 
-    /// Puts a scheduler in the place of a thread, mostly of one that is promised something; or a join in that of two.
+    /// Puts a scheduler in the place of a thread, mostly of one that is promised something; or a join in the place of
+    /// two.
     fn grow_somewhere(&mut self) {
         let may_grow = |thread: &usize| self.case.depth(*thread) < MAX_DEPTH && !self.case.is_agent(*thread);
         let threads: Vec<usize> = self.case.threads().into_iter().filter(may_grow).collect();
@@ -199,7 +200,7 @@ impl Draw {
         self.grow(thread, policy, &held);
     }
 
-    /// Any policy; one that is a process only where a case is drawn for no other one.
+    /// Any policy; a process as the policy only if the case is drawn for no other one.
     fn any_policy(&mut self) -> &'static str {
         if self.favourite.is_none() && self.chance(5) {
             return "user-level";
@@ -276,7 +277,7 @@ impl Draw {
         self.case.nodes.push(Node { above, what: What::Thread(HOG) });
     }
 
-    /// Puts a scheduler in the place of a thread whose VP is promised `held`, with threads below it.
+    /// Puts a scheduler, with threads below it, in the place of a thread with a VP that is promised `held`.
     fn grow(&mut self, thread: usize, policy: &'static str, held: &Guarantee) {
         let has_quantum = !WITHOUT_QUANTUM.contains(&policy);
         let quantum = has_quantum.then(|| match self.between(0, 2) {
@@ -295,7 +296,7 @@ impl Draw {
         let more = match policy {
             "bvt" if is_even => self.migration(),
             "bvt" => self.bvt_options(),
-            // The line in the file has the rate of `grub`, or that which its parent gives it under the same name.
+            // The line in the file has the rate of `grub`, or the rate that its parent gives it under the same name.
             "grub" if !self.case.has_param(thread, "rate-ppm") => self.rate(held),
             "user-level" => self.allowance(held),
             _ => Vec::new(),
@@ -430,8 +431,8 @@ impl Draw {
         params
     }
 
-    /// Draws children of whom the first ask for JOB, with the least warps that give it, or for one of them less; `None`
-    /// where no warps do.
+    /// Draws children; the first of them ask for JOB, with the least warps that give it, or for one of them less;
+    /// `None` where no warps do.
     fn warping(&mut self, allowance: u64) -> Option<Vec<Vec<(&'static str, Value)>>> {
         let rational = |number: u64| Rational::from_integer(number.into());
         let count = self.between(2, 4) as usize;
@@ -449,7 +450,7 @@ impl Draw {
             let warp = if n >= asking && self.chance(30) { self.between(1, 20) * 100 * US } else { 0 };
             let (name, share, warp) = (format!("c{n}"), rational(*share), rational(warp));
             each.push(Warper { name, share, warp, limit, unwarp });
-            // Only who is sooner counts here: the period is as long as can be.
+            // Only the order of the responses counts here: the period is as long as can be.
             let response = rational(self.between(1, 2));
             let request = Request { amount: rational(amount), period: rational(1_000_000 * MS), response };
             asked.push((n < asking).then_some(request));

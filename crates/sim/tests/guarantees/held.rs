@@ -59,7 +59,7 @@ pub struct Breach {
 pub struct Tally {
     /// The number of VPs with a promise of each type.
     pub kinds: BTreeMap<&'static str, u64>,
-    /// The number of promises that say nothing about one VP in finite time, or whose numbers are too large.
+    /// The number of promises that say nothing about one VP in finite time, or have numbers that are too large.
     pub skipped: u64,
     pub spans: u64,
     pub windows: u64,
@@ -207,7 +207,7 @@ impl Promises {
         (tally, breach)
     }
 
-    /// The types of promises of which at least one is broken.
+    /// The types of promises with at least one broken promise.
     pub fn broken_kinds(
         &self,
         plan: &Plan,

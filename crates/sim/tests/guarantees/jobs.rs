@@ -1,9 +1,9 @@
-//! Promises about single requests (JOB) where it is hardest: below BVT schedulers whose other threads turn their warps
-//! on and off by messages at any time, run for ever, or wake up for just as long as their limits are.
+//! Promises about single requests (JOB) where it is hardest: below BVT schedulers with other threads that turn their
+//! warps on and off by messages at any time, run for ever, or wake up for just as long as their limits are.
 //!
-//! Hierarchies and workloads are those of `draw`. Messages are sent while the time of a run stands still, at instants
-//! that are drawn, often where a record was made. Relies on the monitor to judge requests, which its own tests hold
-//! against the definition, and looks at every window of the shares that the threads are promised as well.
+//! Hierarchies and workloads come from `draw`. Messages are sent while the time of a run stands still, at instants that
+//! are drawn, often where a record was made. Relies on the monitor to judge requests, which its own tests hold against
+//! the definition, and looks at every window of the shares that the threads are promised as well.
 
 use super::draw::{self, workload};
 use super::held::{Promises, Shift, plan};
@@ -24,7 +24,7 @@ use oorandom::Rand32;
 /// The numbers of BVT's messages.
 const MESSAGES: u32 = 2;
 
-/// The promises about single requests, but those to threads that turn their own warps off.
+/// The promises about single requests, except those to threads that turn their own warps off.
 fn jobs(plan: &Plan, toggling: &[ObservedVp]) -> Vec<Promise> {
     let mut promises = Derived::new(plan, Mode::Tight).promises(plan);
     promises.retain(|promise| promise.text.starts_with("JOB") && !toggling.contains(&promise.vp));

@@ -161,7 +161,7 @@ fn with_rounder_params(case: &Case, node: usize) -> Vec<Case> {
     cases
 }
 
-/// Simpler things for a thread to do: first the simplest, that of a hog.
+/// Simpler things for a thread to do: first the simplest, a hog's.
 fn simpler_lives(life: Life) -> Vec<Life> {
     let mut lives = vec![HOG];
     lives.push(Life { leave: None, ..life });

@@ -189,7 +189,7 @@ fn common(numbers: &[Rational]) -> Option<i128> {
     })
 }
 
-/// The numbers of this file are those of the calculus, at every nanosecond of some periods.
+/// The numbers of this file equal the calculus's, at every nanosecond of some periods.
 #[test]
 fn both_ways_to_compute_agree() {
     let texts = [

@@ -1,4 +1,4 @@
-//! Schedulers whose policy is a process: what their agents bring about, and what they cannot.
+//! Schedulers with a process as their policy: what their agents bring about, and what they cannot.
 
 use super::support::{Run, carry_out, ms, on_cpu_0, paranoid, plan, run, us};
 use hls_core::Core;
@@ -9,7 +9,7 @@ use hls_sim::agent::{Agent, Seen, Then};
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 
-/// Two threads below a scheduler whose agent is of this kind, on one CPU; `b` is the more urgent one.
+/// Two threads below a scheduler with an agent of this kind, on one CPU; `b` is the more urgent one.
 fn with_agent(agent: &str, length: Nanos) -> Run {
     run(
         &format!(
@@ -113,7 +113,7 @@ fn what_happens_while_an_agent_thinks_is_not_known_to_it() {
     let run = run(hierarchy, us(3_000));
     assert_eq!(run.stints("agent"), [(0, us(0), us(500)), (0, us(700), us(1_700))]);
     assert_eq!(run.stints("a"), [(0, us(500), us(700)), (0, us(1_700), us(3_000))]);
-    // Before it was asked for the first time, nobody told the agent.
+    // Before it was asked for the first time, the agent was told nothing.
     let run = self::run(&hierarchy.replace("700us", "200us"), us(600));
     assert_eq!(run.stints("agent"), [(0, us(0), us(500))]);
     let Decided { followed, stale, by_urgency, by_agent, .. } = decided(&run, "U");
@@ -157,7 +157,7 @@ fn several_cpus_are_decided_for() {
     assert!(run.result.idle < ms(60), "{} idle", run.result.idle);
 }
 
-/// Below a scheduler of a process there may be another one, whose agent is a child of the lower one only.
+/// Below a scheduler of a process there may be another one, with an agent that is a child of the lower one only.
 #[test]
 fn processes_schedule_below_processes() {
     let hierarchy = r#"

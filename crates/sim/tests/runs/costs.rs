@@ -61,7 +61,7 @@ fn what_a_preempted_thread_has_not_paid_is_not_paid() {
     assert_eq!(run.result.overhead, us(2400));
 }
 
-/// The budget pays for the switch: 10 ms a period, of which the program has 9.
+/// The budget pays for the switch: the program has 9 of 10 ms a period.
 #[test]
 fn overhead_comes_out_of_the_budget() {
     let hierarchy = r#"

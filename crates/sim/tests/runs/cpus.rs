@@ -56,7 +56,7 @@ fn the_same_cpus_again_change_nothing() {
     assert_eq!((run.thread("t").activations, run.thread("t").preemptions), (1, 2));
 }
 
-/// In a phase without `cpus` the thread may use those of its task again.
+/// In a phase without `cpus` the thread may use its task's CPUs again.
 #[test]
 fn a_phase_without_cpus_has_the_cpus_of_its_task() {
     let json = r#"{ "tasks" : { "t" : { "cpus" : [ 1 ], "phases" : {

@@ -164,7 +164,7 @@ impl Generator {
             "bss-i" | "pshed" => format!("rate-ppm={}", 10_000 + self.below(300_000)),
             "user-level" => format!("urgency={}", self.below(6)),
             "background" if self.chance(60) => format!("period=\"{}\"", self.time(3000, 15_000)),
-            // For as many as may be drawn a plan is found.
+            // A plan is found for as many as may be drawn.
             "spring" => {
                 format!("budget=\"{}\" period=\"{}ms\"", self.time(20, 120), 4 << self.below(3))
             }

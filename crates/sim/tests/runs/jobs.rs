@@ -118,7 +118,7 @@ fn the_deadline_itself_is_in_time() {
     assert_eq!(late.thread("t").misses, 2);
 }
 
-/// The frames and misses of a renderer that is alone and whose gap is 33 ms.
+/// The frames and misses of a renderer that is alone and has a gap of 33 ms.
 fn frames(frame: &str, length: Nanos) -> (u64, u64) {
     let run = alone(&format!("frame-renderer frame=\"{frame}\" gap=\"33ms\""), length);
     (run.thread("t").frames, run.thread("t").misses)

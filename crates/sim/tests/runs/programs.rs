@@ -94,7 +94,7 @@ fn a_yield_ends_a_turn() {
 }
 
 /// Jobs of 1 ms, then one of 12, then of 1 again. A `yield` ends a job of SCHED_DEADLINE: the next one begins with the
-/// next period, which is none of those that the long job has used up.
+/// next period that the long job has not used up.
 #[test]
 fn a_yield_ends_the_job_of_a_deadline_thread() {
     let json = r#"{ "tasks" : { "t" : { "policy" : "SCHED_DEADLINE", "dl-runtime" : 2000, "dl-period" : 5000,

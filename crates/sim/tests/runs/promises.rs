@@ -89,7 +89,7 @@ fn reservations_that_fit_are_kept() {
     assert!(kept > 100, "{kept} windows are hardly a test");
 }
 
-/// The refused case: of two reservations of 60 % each, one is broken, and the monitor sees it.
+/// The refused case: one of two reservations of 60 % each is broken, and the monitor sees it.
 #[test]
 fn reservations_that_do_not_fit_are_broken() {
     let text = r#"

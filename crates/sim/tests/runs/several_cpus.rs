@@ -79,8 +79,8 @@ impl Curve {
 /// and the CPU time in it.
 ///
 /// Both curves, of what is received and of what is promised, are straight between their corners. So in the worst window
-/// two of these are true: it begins where the VP lost the CPU, it ends where the VP got the CPU, its length is that of
-/// a corner of the promise.
+/// two of these are true: it begins where the VP lost the CPU, it ends where the VP got the CPU, it is as long as a
+/// corner of the promise.
 fn shortfall(run: &Run, vp: ObservedVp, guarantee: &Guarantee) -> Option<(Nanos, Nanos, Nanos)> {
     let stints = run.all_stints(vp);
     let (received, least) = (Curve::received(&stints), Curve::least(guarantee));
@@ -140,8 +140,7 @@ fn reservations(random: &mut Rand32, name: &str, mut per_mille: u32, joins: u32)
     lines
 }
 
-/// Draws a thread below a join of two reservation schedulers, each of which has a CPU of its own, and hogs of a lower
-/// priority.
+/// Draws a thread below a join of two reservation schedulers, each with a CPU of its own, and hogs of a lower priority.
 fn joined(random: &mut Rand32) -> String {
     let cpus = random.rand_range(2..5);
     let (first, second) = (reservations(random, "a", 1000, 1), reservations(random, "b", 1000, 1));

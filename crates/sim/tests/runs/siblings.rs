@@ -58,7 +58,7 @@ fn bounds_take_into_account_what_the_scheduler_itself_is_promised() {
     assert_eq!(found, [("hi".into(), Some(ms(12)), 0), ("lo".into(), Some(ms(32)), 2)]);
 }
 
-/// Of three threads of one priority each may wait for both others.
+/// Each of three threads of one priority may wait for both others.
 #[test]
 fn threads_of_equal_priority_wait_for_each_other() {
     let found = bounds(
@@ -67,7 +67,7 @@ fn threads_of_equal_priority_wait_for_each_other() {
     assert_eq!(found, [("t".into(), Some(ms(6)), 3)]);
 }
 
-/// Where it is not known how much one above wants, nothing is certain.
+/// Where it is not known how much a thread above wants, nothing is certain.
 #[test]
 fn nothing_rests_on_threads_of_which_nothing_is_known() {
     let below = r#"thread "t" priority=1 { periodic run="1ms" every="10ms" }"#;
@@ -140,7 +140,7 @@ fn no_response_exceeds_its_bound() {
     assert!(bounded > cases as usize && in_time > cases as usize, "{bounded} bounds, {in_time} in time");
 }
 
-/// The result of a run whose threads are watched for what another file says of them, and held to its bounds.
+/// The result of a run, with its threads watched for what another file says of them, and held to its bounds.
 fn watched(derived: &Derived, plan: &Plan, run: &Run) -> RunResult {
     let mut observer = Observer::new(run.plan.topology.clone(), Vec::new()).expecting(derived.expected(plan));
     run.records.iter().for_each(|record| observer.observe(record));
@@ -149,7 +149,7 @@ fn watched(derived: &Derived, plan: &Plan, run: &Run) -> RunResult {
     result
 }
 
-/// A bound that rests on a thread which wants more than the file says holds nobody; others hold still.
+/// A bound that rests on a thread which wants more than the file says is not tested; other bounds are.
 #[test]
 fn bounds_that_rest_on_a_thread_that_wants_more_are_left_out() {
     let stated = planned(&format!("fixed-priority \"F\" {{ {THREE} }}"));

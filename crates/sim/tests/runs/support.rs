@@ -85,7 +85,7 @@ pub fn run_with(hierarchy: &str, json: &str, length: Nanos) -> Run {
     run_under(hierarchy, &workload(json), length)
 }
 
-/// Runs a hierarchy whose file says what the threads do.
+/// Runs a hierarchy with a file that says what the threads do.
 pub fn run(hierarchy: &str, length: Nanos) -> Run {
     run_under(hierarchy, &Workload::default(), length)
 }

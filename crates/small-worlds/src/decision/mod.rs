@@ -9,9 +9,9 @@
 //! Each arrow is a word at a time: between any two words the other side may go on. The engine holds its lock until the
 //! last word of an operation is written; the process sees the words as they come.
 //!
-//! *What must hold.* No stale decision is ever followed: where the core follows one, whoever made it knew all that it
-//! had to know. And an agent that was asked is never left parked: when nothing is due any more and the agent is parked,
-//! it has seen all events that it was asked about.
+//! *What must hold.* No stale decision is ever followed: where the core follows one, its maker knew all that it had to
+//! know. And an agent that was asked is never left parked: when nothing is due any more and the agent is parked, it has
+//! seen all events that it was asked about.
 //!
 //! What is not in the model: allowances that run out, slices, holds, urgencies that change, time.
 

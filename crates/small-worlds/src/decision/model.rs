@@ -26,7 +26,7 @@ pub enum Event {
     Block(usize),
     /// It yields.
     Yield(usize),
-    /// It begins to decide who is next when it has blocked.
+    /// It begins to decide which child is next when it has blocked.
     Decide(usize),
     /// The engine writes the next word of an event.
     Publish,
@@ -78,7 +78,7 @@ struct State {
     yields: [bool; MAX_CPUS],
     /// The CPU that has decided, and has not written all words of an event: its thread does nothing yet.
     decides: Option<usize>,
-    /// Of the decision for each CPU, the children of whom its maker believed that they want a CPU.
+    /// For the decision for each CPU, the children that its maker believed to want a CPU.
     believed: [u64; MAX_CPUS],
 }
 
@@ -100,7 +100,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// A user-level scheduler with an agent and two children on so many CPUs, one or two. The agent wants to be asked
+    /// A user-level scheduler with an agent and two children on `cpus` CPUs, one or two. The agent wants to be asked
     /// about everything.
     ///
     /// # Errors
@@ -233,7 +233,7 @@ impl Decision {
             }
             Event::Block(slot) => {
                 let vp = self.threads[slot];
-                // Whoever is made to block, and decides, does not come to that.
+                // A thread that is made to block while it decides does not finish its decision.
                 self.state.decider = self.state.decider.filter(|decider| decider.slot != slot);
                 self.under_lock(|core| core.release(vp, NOW))
             }
@@ -285,8 +285,8 @@ impl Decision {
         if followed(&self.core, self.scheduler) == before { Ok(()) } else { self.is_not_stale(cpu, word) }
     }
 
-    /// Whoever made the decision that was followed knew all that it had to know: of a loose one whether the child wants
-    /// a CPU, of others whether each child does.
+    /// The maker of the decision that was followed knew all that it had to know: for a loose decision whether the child
+    /// wants a CPU, for others whether each child does.
     fn is_not_stale(&self, cpu: usize, word: u64) -> Result<(), String> {
         const LOOSE: u64 = 0x2000;
         let known = if word & LOOSE != 0 { 1 << (word & 0x3f) } else { !1 };

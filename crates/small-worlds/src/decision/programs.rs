@@ -15,7 +15,7 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// Those of the engine and of the library.
+    /// The orders of the engine and of the library.
     pub const TODAY: Orders =
         Orders { events_come_last: true, agent_reads_events_first: true, answers_what_it_read: true };
 }
@@ -63,7 +63,7 @@ pub(super) struct Agent {
 pub(super) enum Asks {
     /// Nothing: it has read a word.
     Nothing,
-    /// To write a word. A decision for a CPU comes with the children of whom its maker believes that they want one.
+    /// To write a word. A decision for a CPU comes with the children that its maker believes to want one.
     Write(UserWord, u64, Option<(usize, u64)>),
     /// To yield.
     Yield,
@@ -71,8 +71,8 @@ pub(super) enum Asks {
     Block,
 }
 
-/// The child whom the process names for a CPU: of those that want one the least urgent, and for another CPU the next.
-/// Urgencies would choose others.
+/// The child that the process names for a CPU: the least urgent of those that want one, and for another CPU the next.
+/// Urgencies would choose other children.
 fn choose(wanting: u64, cpu: usize) -> Option<usize> {
     let mut slots = (1..u64::BITS as usize).rev().filter(|slot| (wanting >> slot) & 1 == 1);
     slots.nth(cpu)
@@ -89,7 +89,7 @@ impl Agent {
         }
     }
 
-    /// Takes its next step on a machine with so many CPUs.
+    /// Takes its next step on a machine with `cpus` CPUs.
     pub(super) fn step(&mut self, page: &Visible, orders: Orders, cpus: usize) -> Result<Asks, String> {
         let knows = if cpus > 1 { Knows::Child } else { Knows::All };
         match self.next {

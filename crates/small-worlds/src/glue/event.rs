@@ -18,9 +18,9 @@ pub enum Event {
     Kill(usize, usize),
     /// On this CPU the watcher finds that this thread starves.
     Starve(usize, usize),
-    /// On this CPU the timer goes off that looks for threads which hold a lock of the kernel's, and finds this one.
+    /// On this CPU, the timer that looks for threads with a lock of the kernel's goes off, and finds this one.
     Holds(usize, usize),
-    /// The moment is over for which a thread has had the CPU without a grant.
+    /// The moment for which a thread has had the CPU without a grant is over.
     MomentEnds(usize),
     /// The CPU forgets a thread that has ended (`sched_ext_free`).
     Exit(usize, usize),
@@ -42,7 +42,7 @@ pub enum Event {
     GoOff(usize),
     /// The CPU puts a thread into another class, or back.
     ChangeClass(usize, usize),
-    /// In another class a thread stops that has no CPU here, on the CPU's run queue; whether that is its end.
+    /// A thread in another class, without a CPU here, stops on the CPU's run queue; whether that is its end.
     StopAway(usize, usize, bool),
     /// The CPU's thread may not leave the CPU any more, or again.
     Bind(usize),

@@ -29,8 +29,8 @@ pub(crate) fn is_enabled(state: &State, cpu: usize, part: Part) -> bool {
     }
 }
 
-/// Whether a part is nothing to any other CPU, because its CPU does it under the lock of its run queue, or to a thread
-/// that nobody else knows; or only releases a lock, or looks whether there is anything to take it for.
+/// Whether a part concerns no other CPU: because its CPU does it under the lock of its run queue, or to a thread that
+/// no other CPU knows; or because it only releases a lock, or looks whether there is anything to take it for.
 pub(crate) fn is_private(part: Part) -> bool {
     matches!(
         part,
@@ -95,7 +95,7 @@ impl Engine<'_> {
                 self.state.next(cpu, &[Part::Enqueue(task)]);
             }
             Part::Wake(_) => {}
-            // Of a thread that has been forgotten sched_ext hears nothing (task_dead_and_done).
+            // sched_ext hears nothing of a thread that has been forgotten (task_dead_and_done).
             Part::LeaveClass(task) | Part::JoinClass(task) if self.state.tasks[task].life == Life::Absent => {
             }
             Part::LeaveClass(task) => self.put_into_other_class(cpu, task),
@@ -233,7 +233,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// task_can_run_on_remote_rq, whose refusal ends the run.
+    /// task_can_run_on_remote_rq; its refusal ends the run.
     fn allowed(&self, task: usize, cpu: usize) -> Result<(), String> {
         let is_remote = self.state.tasks[task].run_queue != cpu;
         if is_remote && !self.state.may_use(task, cpu) {
@@ -279,7 +279,8 @@ impl Engine<'_> {
         }
     }
 
-    /// direct_dispatch: at once for the run queue at hand, whose lock is held; else deferred until that is released.
+    /// direct_dispatch: at once for the run queue at hand, with its lock held; else deferred until the lock is
+    /// released.
     fn insert_on(&mut self, task: usize, on: usize) {
         if self.state.tasks[task].run_queue == on {
             self.put_into_local(task, on);
@@ -340,8 +341,8 @@ impl Engine<'_> {
         }
     }
 
-    /// set_cpus_allowed_scx, which calls no operation for a thread that has ended (task_dead_and_done); that of another
-    /// class, which calls none of ours.
+    /// set_cpus_allowed_scx, which calls no operation for a thread that has ended (task_dead_and_done); or another
+    /// class's function, which calls none of ours.
     fn affine(&mut self, cpu: usize, task: usize, cpus: u8) {
         let it = &mut self.state.tasks[task];
         if it.life != Life::Alive {
@@ -389,7 +390,7 @@ impl Engine<'_> {
         self.state.next(cpu, &enable);
     }
 
-    /// scx_disable_workfn, for one thread, whose run queue is locked: it is put into the fair class.
+    /// scx_disable_workfn, for one thread with its run queue locked: the thread is put into the fair class.
     fn end_run_for(&mut self, cpu: usize, task: usize) {
         let it = &mut self.state.tasks[task];
         if !matches!(it.life, Life::Alive | Life::Dead) {
@@ -451,7 +452,7 @@ impl Engine<'_> {
         }
     }
 
-    /// migration_cpu_stop, on a CPU whose thread may not use it any more.
+    /// migration_cpu_stop, on a CPU with a thread that may not use it any more.
     pub(crate) fn migrate(&mut self, cpu: usize, task: usize) {
         self.take_out(cpu, task);
         let queue = self.state.queue_for(task);

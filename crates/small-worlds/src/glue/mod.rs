@@ -1,7 +1,7 @@
 //! The kernel engine's glue (`bpf/engine.bpf.c`, `bpf/threads.h`, `bpf/errands.h`, `bpf/cpus.h`, `bpf/lock.h`) as a
 //! model in user space: two CPUs, three VPs, and all interleavings of the two CPUs at the points where locks are
 //! released. Under the engine's lock the model calls the real core; only what stands around the core is modelled, and
-//! of the kernel what sched_ext does between the engine's operations. Time does not pass.
+//! what sched_ext does in the kernel between the engine's operations. Time does not pass.
 //!
 //! Each operation is cut into [`Part`]s, which are atomic: a section under the engine's lock (two parts: to take the
 //! lock; to do the work and release it), one exchange in a map, one insert into a queue. A CPU does the parts of an

@@ -90,7 +90,7 @@ impl Glue {
         Glue { may_be_late: false, ..self }
     }
 
-    /// The same, where a VP may lead to a wrong thread: only what comes of that counts.
+    /// The same, where a VP may lead to a wrong thread: only the consequences count.
     pub fn without_maps(self) -> Glue {
         Glue { checks_maps: false, ..self }
     }
@@ -135,7 +135,7 @@ impl Glue {
     /// Does the parts that come next as long as no other CPU can see or hinder them: so there is nothing to interleave.
     fn go_on_in_private(&mut self, cpu: usize) -> Result<(), String> {
         while let Some(part) = self.state.cpus[cpu].todo.last().copied() {
-            // Nobody but a dump sees that the engine's lock is held: the work under it might as well begin later.
+            // Only a dump sees that the engine's lock is held: the work under it might as well begin later.
             let may_be_seen = (self.events)(&Event::Dump(cpu));
             let is_private = is_private(part) || (matches!(part, Part::Do(_)) && !may_be_seen);
             if !is_private {
@@ -193,7 +193,7 @@ impl Glue {
         events.extend((!is_forking).then_some(Event::EndRun(cpu)));
     }
 
-    /// What the thread does that has the CPU.
+    /// What the thread that has the CPU does.
     fn list_for_current(&self, cpu: usize, task: &Task, events: &mut Vec<Event>) {
         events.push(Event::Block(cpu));
         events.extend((self.state.cpus[cpu].rescued != 0).then_some(Event::MomentEnds(cpu)));
@@ -210,10 +210,10 @@ impl Glue {
     fn list_for_task(&self, cpu: usize, at: usize, events: &mut Vec<Event>) {
         let task = &self.state.tasks[at];
         match task.life {
-            // While somebody holds a reference to the thread that was there, its memory is no other thread's.
+            // While a reference to the thread that was there is held, its memory is no other thread's.
             Life::Absent if self.state.is_referred_to(at) || self.has_all_vps() => {}
             Life::Absent => events.push(Event::Fork(cpu, at)),
-            // Whoever kills the process may have found the thread before it ended.
+            // The killer of the process may have found the thread before it ended.
             Life::Dead => events.extend([Event::Exit(cpu, at), Event::Kill(cpu, at)]),
             Life::Alive => {
                 events.push(Event::Kill(cpu, at));
@@ -297,7 +297,7 @@ impl Glue {
         }
     }
 
-    /// The same, of a CPU that goes or comes.
+    /// The same, for a CPU that goes or comes.
     fn parts_of_hotplug(&mut self, event: Event) -> (usize, Vec<Part>) {
         match event {
             Event::Leave(cpu) => {
@@ -398,7 +398,7 @@ impl Glue {
             && all.into_iter().any(|vp| waits(vp) && is_stranded(&self.state, offline, CoreVp(vp)))
     }
 
-    /// Whether a CPU has a thread that may not use it, and whose own CPUs have gone.
+    /// Whether a CPU has a thread that may not use it, while the thread's own CPUs have gone.
     fn has_misplaced(&self, cpu: usize) -> bool {
         let offline = self.core.image().head.offline as u8;
         let is_misplaced = |at: usize| {

@@ -147,7 +147,7 @@ impl Engine<'_> {
         self.kick_all(cpu, 1 << on)
     }
 
-    /// The same, of those threads that are rescued however short they have waited.
+    /// The same, for stranded threads, which are rescued however briefly they have waited.
     pub(crate) fn rescue_stranded(&mut self, cpu: usize) -> Result<(), String> {
         let is_stranded =
             |vp: &u32| self.state.threads[*vp as usize].is_queued && self.is_stranded(CoreVp(*vp));

@@ -26,11 +26,11 @@ pub enum Back {
 /// How the core hears of CPUs that were noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noted {
-    /// Of those that are back first, each under the lock under which the note goes.
+    /// First of CPUs that are back, each under the lock under which its note goes.
     BackFirst,
     /// In the order of their numbers, each under the lock under which the note goes.
     InOrder,
-    /// All notes are taken at once, without the lock; the core hears of those that are back first.
+    /// All notes are taken at once, without the lock; the core hears first of CPUs that are back.
     TakenFirst,
 }
 
@@ -39,7 +39,7 @@ pub enum Noted {
 pub struct Orders {
     /// `engine_exit_task` empties the VP's place in the map `tasks` before it gives the VP back.
     pub exit_drops_first: bool,
-    /// `engine_exit_task` does not give a VP back about which there are errands.
+    /// `engine_exit_task` does not give a VP back while there are errands about it.
     pub exit_waits_for_errands: bool,
     /// See [`Insert`].
     pub insert: Insert,
@@ -67,7 +67,7 @@ pub struct Orders {
     pub kill_checks_thread: bool,
     /// `engine_enqueue` has an urgent thread have a CPU again.
     pub enqueue_hurries: bool,
-    /// A CPU's list of urgent threads gives up those that may not use the CPU any more to another one's.
+    /// A thread in a CPU's list of urgent threads that may not use the CPU any more moves to another CPU's list.
     pub urgent_follow_affinity: bool,
     /// A thread that gets a moment waits no longer (`queued_at_ns`).
     pub moment_ends_wait: bool,
@@ -78,7 +78,7 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// Those of the engine: to be changed with it.
+    /// The engine's orders: to be changed with it.
     pub const TODAY: Orders = Orders {
         exit_drops_first: true,
         exit_waits_for_errands: true,

@@ -42,7 +42,7 @@ impl Glue {
         (0..TASKS).filter(alive).try_for_each(|at| self.check_thread(at, &image))
     }
 
-    /// No decision is due that nobody will take, and the core's invariants hold. Real-time threads, say, may have a CPU
+    /// Each decision that is due will be taken, and the core's invariants hold. Real-time threads, say, may have a CPU
     /// for as long as they like.
     fn check_decisions(&mut self) -> Result<(), String> {
         let will_look = |cpu: &usize| {
@@ -81,7 +81,7 @@ impl Glue {
         }
     }
 
-    /// Each VP is that of a thread, and leads to that.
+    /// Each VP belongs to a thread, and leads to that thread.
     fn check_vps(&self) -> Result<(), String> {
         let image = self.core.image();
         for (vp, thread) in self.state.threads.iter().enumerate() {

@@ -6,7 +6,7 @@ use hls_core::CoreVp;
 /// CPUs.
 pub(crate) const CPUS: usize = 2;
 
-/// VPs of threads: more threads there are not, but for those that have given their VPs back.
+/// VPs of threads: there are no more threads, except those that have given their VPs back.
 pub(crate) const VPS: usize = 3;
 
 /// Threads that the kernel can have in memory: one has given its VP back already while another one comes.
@@ -61,7 +61,7 @@ pub enum Section {
     Hurry(CoreVp, (usize, u8), Urgency),
     /// `act_on_time` on a CPU that a thread has for a moment: the moment is over, or the thread has let its lock go.
     EndMoment(usize),
-    /// `put_off_kicks`: leaves kicks of these CPUs to whoever is next.
+    /// `put_off_kicks`: leaves kicks of these CPUs to a later section.
     PutOffKicks(u8),
     /// `make_call`, ten times a second, for whatever is to be kicked.
     LookForKicks,
@@ -108,7 +108,7 @@ pub enum Part {
     Dequeue(usize),
     /// The kernel changes a thread's affinity (`set_cpus_allowed_common`).
     Affine(usize, u8),
-    /// `try_to_wake_up`, under the lock: wakes the thread, unless somebody else has done so meanwhile.
+    /// `try_to_wake_up`, under the lock: wakes the thread, unless it was woken meanwhile.
     Wake(usize),
     /// The kernel queues the thread again.
     Requeue(usize),
@@ -167,7 +167,7 @@ pub(crate) enum Place {
     Local(usize),
     /// In the queue of all CPUs, where sched_ext puts a thread that was inserted for a CPU that is leaving.
     Global,
-    /// In another class it wants a CPU, or has one, of which ours does not hear.
+    /// In another class: it wants a CPU, or has one, and our class does not hear of it.
     Away,
     /// It has this CPU.
     Current(usize),
@@ -211,7 +211,7 @@ pub(crate) struct Task {
     /// It got its slice while it ran, by an insert that comes too late to have another effect: a kick that came before
     /// is forgotten until that slice is over.
     pub is_refilled: bool,
-    /// Which of the threads that had this place in the list: those that came before are gone.
+    /// Which of the threads that had this place in the list: the earlier ones are gone.
     pub incarnation: u8,
 }
 
@@ -242,7 +242,7 @@ pub(crate) struct Cpu {
     pub rescued: u8,
     /// The VPs of urgent threads that wait for such a moment, the first one last.
     pub urgent: Vec<u8>,
-    /// Who holds the lock of its run queue.
+    /// The CPU that holds the lock of its run queue.
     pub run_queue_held_by: Option<usize>,
     /// The parts of operations that it is about to do, the next one last.
     pub todo: Vec<Part>,
@@ -268,7 +268,7 @@ pub(crate) struct Thread {
     pub errands: u8,
     /// `next_errand`: the VP behind it in the list, if it is there.
     pub next: u8,
-    /// Not in the engine: about which thread the errands are.
+    /// Not in the engine: the thread that the errands are about.
     pub about: Option<(usize, u8)>,
     /// The map `tasks`: what `thread_of()` returns.
     pub task: Option<usize>,
@@ -296,7 +296,7 @@ pub(crate) enum Lock {
 pub(crate) struct State {
     pub tasks: [Task; TASKS],
     pub cpus: [Cpu; CPUS],
-    /// By the numbers of VPs: those of threads are a few more than there are threads.
+    /// By the numbers of VPs: there are a few more numbers than threads.
     pub threads: [Thread; 8],
     pub lock: Lock,
     /// Whether some CPU has sealed the lock.
@@ -441,7 +441,7 @@ impl State {
         it.local.iter().chain(&it.current).any(|task| self.must_push(*task, cpu))
     }
 
-    /// Whether a thread is on the CPU's run queue that has no CPU: the kernel waits for it to leave
+    /// Whether a thread without a CPU is on the CPU's run queue: the kernel waits for it to leave
     /// (balance_hotplug_wait).
     pub(crate) fn has_queued(&self, cpu: usize) -> bool {
         let waits = |place| !matches!(place, Place::Asleep | Place::Away | Place::Current(_));

@@ -11,7 +11,7 @@ pub struct World {
     pub events: fn(&Event) -> bool,
     /// Whether pulses take the place of timers.
     pub has_pulses: bool,
-    /// So many events more than elsewhere make a sequence.
+    /// By how many events a sequence is longer than elsewhere.
     pub longer_by: usize,
 }
 
@@ -69,7 +69,7 @@ fn is_of_classes(event: &Event) -> bool {
     sleeps || matches!(event, Event::ChangeClass(..) | Event::TimerGoesOff(_))
 }
 
-/// Threads that there are errands about end, and others come.
+/// Threads end while there are errands about them, and others come.
 fn is_of_exits(event: &Event) -> bool {
     let leaves = matches!(event, Event::ChangeClass(_, 1) | Event::TimerGoesOff(_));
     leaves || matches!(event, Event::Die(_) | Event::StopAway(_, _, true) | Event::Exit(..) | Event::Fork(..))
@@ -84,7 +84,7 @@ fn is_of_kills(event: &Event) -> bool {
     moments || ends || sleeps || matches!(event, Event::Affine(..) | Event::ChangeClass(..))
 }
 
-/// CPUs go and come that threads may not leave.
+/// CPUs go and come that some threads may not leave.
 fn is_of_stranded(event: &Event) -> bool {
     is_of_cpus(event) || matches!(event, Event::Bind(_) | Event::Call(..))
 }

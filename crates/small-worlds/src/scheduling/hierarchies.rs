@@ -19,7 +19,7 @@ pub const TICK_NS: u64 = 1_000_000;
 pub struct Scheduler {
     /// Its policy.
     pub policy: &'static PolicyInfo,
-    /// For each VP that it holds the scheduler above, by its place in the hierarchy; none of the root's.
+    /// For each VP that it holds, the scheduler above, by its place in the hierarchy; none for the root's VPs.
     ups: [Option<usize>; CPUS],
 }
 
@@ -81,7 +81,7 @@ pub const TABLE_NS: u64 = TICK_NS * 64;
 /// The parameters of a VP below a scheduler with this policy.
 pub fn vp_params(policy: &PolicyInfo, variant: usize) -> Params {
     let variant = variant as u64 % 2;
-    // Slots of one or two ticks: for as many as there may be a plan is found, wherever others came and went.
+    // Slots of one or two ticks: a plan is found for as many as there may be, wherever others came and went.
     if policy.name == "spring" {
         return Params::from_slice(&[TICK_NS * (1 + variant), TICK_NS * 16 * (1 + variant)]);
     }
@@ -94,7 +94,7 @@ pub fn vp_params(policy: &PolicyInfo, variant: usize) -> Params {
     Params::from_slice(&(0..).zip(&policy.vp_params).map(value).collect::<Vec<_>>())
 }
 
-/// The parameters of a thread there. One thread is the agent of every scheduler whose policy is a process.
+/// The parameters of a thread there. One thread is the agent of every scheduler with a process as its policy.
 pub fn thread_params(policy: &PolicyInfo, thread: usize) -> Params {
     const AGENT: usize = 1;
     let mut params = vp_params(policy, thread);
@@ -119,7 +119,7 @@ fn room(policy: &PolicyInfo) -> usize {
     policy.max_children as usize
 }
 
-/// All hierarchies of so many schedulers, each with each way to put threads below it.
+/// All hierarchies of this many schedulers, each with each way to put threads below it.
 pub fn of(schedulers: usize) -> Vec<Hierarchy> {
     let mut trees = vec![];
     grow(&mut Vec::new(), schedulers, &mut trees);
@@ -167,14 +167,14 @@ fn children(tree: &[Scheduler], above: usize) -> usize {
     tree.iter().flat_map(Scheduler::ups).filter(|up| *up == above).count()
 }
 
-/// Of two trees that differ only in the order of two leaves, one is in order.
+/// One of two trees that differ only in the order of two leaves is in order.
 fn is_in_order(tree: &[Scheduler]) -> bool {
     let [.., one, other] = tree else { return true };
     let below_the_first = other.ups().any(|up| up == tree.len() - 2);
     below_the_first || tree.len() < 3 || (one.ups, one.policy.id) <= (other.ups, other.policy.id)
 }
 
-/// The tree with threads: below each scheduler that has no scheduler below it one thread at least, and as many as there
+/// The tree with threads: at least one thread below each scheduler that has no scheduler below it, and as many as there
 /// is room for.
 fn with_threads(tree: Vec<Scheduler>) -> Vec<Hierarchy> {
     for number in (1..=THREADS).rev() {

@@ -5,10 +5,10 @@
 //! time from now in place of times. Where a policy compares numbers of its own in the same manner (the tags of
 //! proportional share), the key has their distances from one of them. The key leaves out what nothing reads before it
 //! is written again: links and keys of VPs that are in no queue, what is left of a turn or a period that is over,
-//! counts of grants and CPU time, the shapes of search trees, and the numbers that order equal keys, of which only
-//! the order is kept. It leaves out where children that want a CPU are looked for, too: who is there, the states of
-//! VPs say, and in which order, the list of children. It names a policy's words by the policy's name; of a policy
-//! that is not named here every word counts, and so does the time.
+//! counts of grants and CPU time, the shapes of search trees, and the numbers that order equal keys, of which only the
+//! order is kept. It also leaves out where children that want a CPU are looked for: the states of VPs say which are
+//! there, and the list of children says in which order. It names a policy's words by the policy's name; if a policy is
+//! not named here, every word of it counts, and so does the time.
 //!
 //! All of this is an argument, and may be wrong or become wrong: an exploration compares twins (`states`).
 
@@ -42,8 +42,8 @@ enum Words {
     /// The same, with two heaps of VPs that are READY.
     Bandwidths,
     /// Of a VP: a budget, the end of its period, the rest of a nanosecond, and an epoch, in which it is active. A queue
-    /// by the ends of periods, and a heap by these or by virtual times. Of a scheduler: who runs, how much of that is
-    /// settled, the active bandwidth, and the epoch.
+    /// by the ends of periods, and a heap by these or by virtual times. Of a scheduler: the VP that runs, how much of
+    /// its run is settled, the active bandwidth, and the epoch.
     Reclaimed,
     /// Of a VP: a budget, the end of its period, and the rest of a turn. VPs with budget are in a queue by the ends of
     /// periods; those without in a list, and in a heap by these ends.
@@ -77,13 +77,15 @@ enum Words {
     /// Of a VP: the offset of its slot in its periods, and a constraint. A search tree in order of turns, another one
     /// by deadline, and a heap by when slots begin.
     Slots,
-    /// Of a scheduler: a table of amounts and periods, and whose slot it is. A search tree in order of turns.
+    /// Of a scheduler: a table of amounts and periods, and the owner of the present slot. A search tree in order of
+    /// turns.
     SplitSlots,
-    /// A mean of virtual times and requests, as above, and lags of those who sleep.
+    /// A mean of virtual times and requests, as above, and lags of VPs that sleep.
     Lags,
     /// Tags that are compared with each other, in a search tree; and heaps by weight.
     Surpluses,
-    /// Of a scheduler: a plan, and where in it it is. Of a VP: when its next period begins, and its last slot ends.
+    /// Of a scheduler: a plan, and the present place in it. Of a VP: when its next period begins, and its last slot
+    /// ends.
     Plan,
     /// What a process reads and writes.
     Pages,
@@ -137,7 +139,7 @@ const MIGRATION: usize = 3;
 /// The word of a bvt scheduler with its keeper, behind a search tree for each CPU. The next word says when it keeps.
 const KEEPER: usize = 6 + limits::MAX_CPUS / 2;
 
-/// The level of time-sharing whose VPs are not in that heap.
+/// The level of time-sharing with VPs that are not in that heap.
 const STARVED: u64 = 32;
 
 /// The level of windows-2000 from which on VPs are not in that heap.
@@ -157,7 +159,7 @@ pub fn add(digest: &mut Digest, state: &Image<'_>, policy_name: impl Fn(u8) -> &
     for (s, words) in words.iter().enumerate().skip(1) {
         add_scheduler(digest, state, s, *words);
     }
-    // Where migration has a penalty, it counts whether a VP has ever run, also of those that may come there.
+    // Where migration has a penalty, it counts whether a VP has ever run, also for VPs that may come there.
     let mut policies = words.iter().zip(state.schedulers);
     let has_penalty = policies.any(|(words, s)| *words == Words::Borrowed && s.param[MIGRATION] != 0);
     for (v, vp) in state.vps.iter().enumerate().skip(1).filter(|(_, vp)| vp.is_used()) {
@@ -351,8 +353,8 @@ fn add_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words) {
     }
 }
 
-/// Of a VP of time-sharing that is asleep: for how long it has yet to sleep, and its turn and level, at which it goes
-/// on if it is woken up before that. Rested, it begins anew.
+/// For a VP of time-sharing that is asleep: how long it has yet to sleep, and the turn and level at which it goes on if
+/// it is woken up before that. Rested, it begins anew.
 fn add_rest(digest: &mut Digest, vp: &VpImage, now: u64) {
     let [left, level, owed, asleep_at] = vp.word;
     let slept = now - asleep_at;
@@ -363,8 +365,8 @@ fn add_rest(digest: &mut Digest, vp: &VpImage, now: u64) {
     }
 }
 
-/// The deadlines of a VP's server that are still to come, with their budgets; of those that have passed the last one's
-/// debt.
+/// The deadlines of a VP's server that are still to come, with their budgets; of deadlines that have passed only the
+/// last one's debt.
 fn add_deadlines(digest: &mut Digest, state: &Image<'_>, v: usize) {
     const HEAD: usize = 2; // words of the scheduler before the lists
     const WORDS_OF_LIST: usize = 16;
@@ -388,7 +390,7 @@ fn add_deadlines(digest: &mut Digest, state: &Image<'_>, v: usize) {
     digest.add(list as u64);
 }
 
-/// Of a VP of windows-2000 that is WAITING, it matters whether it waits for something, and since before now.
+/// For a VP of windows-2000 that is WAITING, it matters whether it waits for something, and since before now.
 fn add_boost(digest: &mut Digest, state: &Image<'_>, v: usize) {
     let (vp, now) = (&state.vps[v], state.head.now_ns);
     let [left, level, asleep_at, starved] = vp.word;
@@ -449,7 +451,7 @@ fn is_in_heap(vp: &VpImage, words: Words) -> bool {
 }
 
 /// The key of a VP in a queue, a heap or a search tree, and the number that orders equal keys. The search trees of
-/// time-sharing and windows-2000 are those of levels.
+/// time-sharing and windows-2000 belong to levels.
 fn key(state: &Image<'_>, v: usize, words: Words) -> (u64, u64) {
     let (node, tree) = (&state.nodes[v], &state.queue_nodes[v]);
     let is_in_tree = tree.height != 0 && ![Words::TurnsAndWaits, Words::TurnsAndBoosts].contains(&words);
@@ -490,7 +492,7 @@ fn add_tags(digest: &mut Digest, state: &Image<'_>, v: usize) {
 }
 
 /// A virtual time in the past of the scheduler's is as good as that: so will the VP's next request have it. A bar that
-/// is over is as good as none. Who wants a CPU has the extent of its warp.
+/// is over is as good as none. A VP that wants a CPU has the extent of its warp.
 fn add_borrowed(digest: &mut Digest, state: &Image<'_>, v: usize) {
     const REST: u64 = 0x1_ffff << 40;
     let (vp, now) = (&state.vps[v], state.head.now_ns);
@@ -511,7 +513,7 @@ fn add_borrowed(digest: &mut Digest, state: &Image<'_>, v: usize) {
     add_heap_place(digest, state, v, Words::Borrowed, virtual_time);
 }
 
-/// A VP that does not count, and whose virtual time is in the past, begins anew when it is requested.
+/// A VP that does not count, and has a virtual time in the past, begins anew when it is requested.
 fn add_request(digest: &mut Digest, state: &Image<'_>, v: usize) {
     const REST: u64 = 0x1_ffff;
     const FLAGS: u64 = 53;
@@ -549,7 +551,7 @@ fn add_surplus(digest: &mut Digest, state: &Image<'_>, v: usize) {
         return;
     }
     [ahead, vp.word[1], vp.word[3]].iter().for_each(|word| digest.add(*word));
-    // Of equal weights it matters who came first; and of equal tags.
+    // It matters which VP came first, among equal weights and among equal tags.
     add_rank(digest, state, v, |v| {
         let of = &state.vps[v];
         ((of.state == WAITING, of.word[3], of.param[0]), state.nodes[v].seq)
@@ -590,7 +592,7 @@ fn add_budget(digest: &mut Digest, vp: &VpImage, now: u64) {
     }
 }
 
-/// A budget, and what is left of a turn; and the place of a VP in the queue of those with budget, or in the list of the
+/// A budget, and what is left of a turn; and the place of a VP in the queue of VPs with budget, or in the list of the
 /// others, which lie in a heap by the ends of periods, too.
 fn add_job(digest: &mut Digest, state: &Image<'_>, v: usize) {
     let (vp, now) = (&state.vps[v], state.head.now_ns);
@@ -622,8 +624,8 @@ fn add_reclaimed(digest: &mut Digest, state: &Image<'_>, v: usize) {
     });
 }
 
-/// A budget that is renewed at fixed instants, which begin with the first request: of a VP that is WAITING, and owes
-/// nothing, it is whole again when the period is over, and only where the periods begin matters then.
+/// A budget that is renewed at fixed instants, which begin with the first request. If a VP is WAITING, and owes
+/// nothing, its budget is whole again when the period is over, and then only where the periods begin matters.
 fn add_deferrable_budget(digest: &mut Digest, vp: &VpImage, now: u64) {
     let [left, end, ..] = vp.word;
     let period = vp.param[PERIOD_OF_BUDGET];
@@ -638,14 +640,14 @@ fn add_deferrable_budget(digest: &mut Digest, vp: &VpImage, now: u64) {
     }
 }
 
-/// Of a VP that lies in a search tree while it is READY and not throttled, and in a heap by a time while it wants a
+/// For a VP that lies in a search tree while it is READY and not throttled, and in a heap by a time while it wants a
 /// CPU: its places there. Keys of the tree count from `base`.
 fn add_ready_and_due(digest: &mut Digest, state: &Image<'_>, v: usize, base: u64) {
     add_ready(digest, state, v, base);
     add_due(digest, state, v, |v| state.vps[v].state != WAITING && state.nodes[v].dist != 0);
 }
 
-/// The place of a VP in a search tree, whose keys count from `base`.
+/// The place of a VP in a search tree with keys that count from `base`.
 fn add_ready(digest: &mut Digest, state: &Image<'_>, v: usize, base: u64) {
     let is_queued = |v: usize| state.queue_nodes[v].height != 0;
     if is_queued(v) {
@@ -665,7 +667,7 @@ fn add_due(digest: &mut Digest, state: &Image<'_>, v: usize, is_due: impl Fn(usi
     }
 }
 
-/// What is left of a budget, and what comes back when. Of a VP that is WAITING, what is back is as good as left.
+/// What is left of a budget, and what comes back when. For a VP that is WAITING, what is back is as good as left.
 fn add_pieces(digest: &mut Digest, vp: &VpImage, now: u64) {
     let [mut left, since, mut first_at, packed] = vp.word;
     let (mut first, mut gap) = (packed & u64::from(u32::MAX), packed >> 32);
@@ -682,7 +684,7 @@ fn add_pieces(digest: &mut Digest, vp: &VpImage, now: u64) {
     digest.add(if vp.state == WAITING { 0 } else { since.wrapping_sub(now) });
 }
 
-/// Those who came first among the VPs that have no period go first.
+/// Among the VPs that have no period, those that came first go first.
 fn add_arrival(digest: &mut Digest, state: &Image<'_>, v: usize) {
     let vp = &state.vps[v];
     let is_periodic = |vp: &VpImage| vp.param[0] != 0;

@@ -1,4 +1,5 @@
-//! Schedulers whose policy is a process: what the process may write, and what the key of a state has of their pages.
+//! Schedulers with a process as their policy: what the process may write, and what the key of a state has of their
+//! pages.
 //!
 //! The policy compares numbers of events with each other only, so the key has their distances. A decision that can
 //! never be followed any more is as good as none; counts of decisions decide nothing.
@@ -148,14 +149,14 @@ pub(super) fn add_pages(digest: &mut Digest, state: &Image<'_>, s: usize) {
     }
 }
 
-/// The slot of who had the last event, as it is in the ring, and gave up its CPU by it.
+/// The slot of the child that had the last event, as it is in the ring, if the child gave up its CPU by it.
 fn gave_way(last_event: u64) -> Option<u64> {
     let (kind, slot) = (PageEvent::from_number((last_event >> 8) as u8), last_event & 0xff);
     matches!(kind, Some(PageEvent::Block | PageEvent::Yield)).then_some(slot)
 }
 
-/// A decision, with the distance of its number from that of the last event, by which a slot `gave_way`; 0: it is never
-/// followed.
+/// A decision, with the distance of its number from the number of the last event, by which a slot `gave_way`; 0: it is
+/// never followed.
 fn decision_key(next: u64, events: u64, gave_way: Option<u64>, last_of: impl Fn(u64) -> u64) -> u64 {
     const NAMED: u64 = 0x1000;
     const LOOSE: u64 = 0x2000;
@@ -167,7 +168,7 @@ fn decision_key(next: u64, events: u64, gave_way: Option<u64>, last_of: impl Fn(
         _ if what & AFTER != 0 && number == events => gave_way == Some(what >> 6 & 0x3f),
         _ => number >= events,
     };
-    // A loose one is followed up to the next event of the child, however long ago it was made.
+    // A loose decision is followed up to the next event of the child, however long ago it was made.
     let ahead = number.saturating_sub(events);
     if is_alive { what | ahead << 16 } else { 0 }
 }
@@ -227,7 +228,7 @@ mod tests {
         assert_eq!([key(9, 0x1001), key(10, 0x0001), key(6, 0x3001), key(9, 0x3002)], [0; 4]);
         assert_eq!([key(7, 0x3001), key(9, 0x3001)], [0x3001; 2]);
         assert_eq!(key(11, 0x1001), 0x1_1001);
-        // After an event of slot 2, which was the last one, or of slot 1, which was not; or when nobody gave way.
+        // After an event of slot 2, which was the last one, or of slot 1, which was not; or when no child gave way.
         assert_eq!([key(10, 0x5081), key(10, 0x5041)], [0x5081, 0]);
         assert_eq!(decision_key(10 << 16 | 0x5081, 10, None, last_of), 0);
     }

@@ -11,7 +11,7 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// The parameter of a VP that is the period of its budget.
 pub(super) const PERIOD_OF_BUDGET: usize = 1;
 
-/// No list of a small world is as long: one that is has a circle, which the checks find.
+/// No list of a small world is this long: a list that is has a circle, which the checks find.
 pub(super) const LONGEST_LIST: usize = 64;
 
 pub(super) fn add_list(digest: &mut Digest, first: u32, next: impl Fn(u32) -> u32) {
@@ -20,7 +20,7 @@ pub(super) fn add_list(digest: &mut Digest, first: u32, next: impl Fn(u32) -> u3
     digest.add(0);
 }
 
-/// Adds words of which most are 0.
+/// Adds words; most of them are 0.
 pub(super) fn add_words(digest: &mut Digest, words: &[u64]) {
     for (at, word) in words.iter().enumerate().filter(|(_, word)| **word != 0) {
         digest.add(at as u64);

@@ -25,7 +25,7 @@ pub(super) fn add_plan(digest: &mut Digest, words: &[u64], now: u64) {
 }
 
 /// A VP of a plan: its seat and its debt, and its next period in the time of the plan. When its last slot ends matters
-/// to who has that slot, or runs.
+/// only while it has that slot, or runs.
 pub(super) fn add_planned(digest: &mut Digest, state: &Image<'_>, v: usize) {
     let vp = &state.vps[v];
     let words = &state.schedulers[vp.parent as usize].word;
@@ -36,13 +36,13 @@ pub(super) fn add_planned(digest: &mut Digest, state: &Image<'_>, v: usize) {
     digest.add(if owns_slot || vp.state == RUNNING { until.wrapping_sub(state.head.now_ns) } else { 0 });
 }
 
-/// Whose slot it is, as far as that is known.
+/// The owner of the present slot, as far as that is known.
 pub(super) fn add_owner(digest: &mut Digest, until: u64, owner: u64, now: u64) {
     digest.add(until.saturating_sub(now));
     digest.add(if until > now { owner & u64::from(u32::MAX) } else { 0 });
 }
 
-/// Of a VP that wants a CPU: its place in the order of turns, which it keeps while it runs in its slot; and why it
+/// For a VP that wants a CPU: its place in the order of turns, which it keeps while it runs in its slot; and why it
 /// runs.
 pub(super) fn add_turn_or_slot(
     digest: &mut Digest,
@@ -80,8 +80,8 @@ pub(super) fn add_slot(digest: &mut Digest, state: &Image<'_>, v: usize) {
     }
 }
 
-/// A table of slots: amounts and periods, where in the longest that may come it is now, when those who have gone leave
-/// it, and whether its present owner has to be looked at yet.
+/// A table of slots: amounts and periods, where in the longest that may come it is now, when children that have gone
+/// leave it, and whether its present owner has to be looked at yet.
 pub(super) fn add_table(digest: &mut Digest, words: &[u64], now: u64) {
     const TABLE: usize = 4;
     let [until, clean_at, owner, entries] = [words[0], words[1], words[2], words[3]];

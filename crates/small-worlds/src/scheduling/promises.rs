@@ -1,7 +1,7 @@
-//! What must hold in a small world. First the core's own invariants; then what somebody would expect who has read no
-//! line of the core: that an event does what it says and nothing else, that a thread runs on one CPU that it may use,
-//! that no CPU idles while a thread waits for it, that nobody waits for ever, and that a VP that was given back leads
-//! nowhere.
+//! What must hold in a small world. First the core's own invariants; then what a user would expect without having read
+//! a line of the core: that an event does what it says and nothing else, that a thread runs on one CPU that it may use,
+//! that no CPU idles while a thread waits for it, that no thread waits for ever, and that a VP that was given back
+//! leads nowhere.
 
 use crate::scheduling::hierarchies::{CPUS, THREADS};
 use crate::scheduling::world::{Event, World};
@@ -271,7 +271,8 @@ fn budgets_come_back(state: &Image<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Where no thread runs, whoever wants a CPU that it may use waits for a time that comes: nothing else would help it.
+/// Where no thread runs, a thread that wants a CPU that it may use waits for a time that comes: nothing else would help
+/// it.
 fn nobody_waits_for_ever(world: &World, state: &Image<'_>, due: Option<Nanos>) -> Result<(), String> {
     if world.platform.running.iter().any(Option::is_some) {
         return Ok(());

@@ -19,7 +19,7 @@ pub struct Outcome {
 }
 
 /// Explores a hierarchy: all sequences of events that begin with all threads asleep, or with all of them awake. The
-/// world and the memory are those of whatever was explored before.
+/// world and the memory may have been used for another hierarchy before.
 ///
 /// # Errors
 /// The core has refused the hierarchy.
@@ -40,7 +40,7 @@ pub fn explore(
     Ok(states::explore(world, memory, &starts, bounds))
 }
 
-/// Explores hierarchies, on so many threads of this process. `each` hears of each that was explored.
+/// Explores hierarchies, on `workers` threads of this process. `each` hears of each that was explored.
 pub fn explore_all(
     hierarchies: &[Hierarchy],
     bounds: Bounds,

@@ -11,7 +11,7 @@ use hls_core::{Calls, Core, CoreError, CoreScheduler, CoreVp, PolicyInfo, Snapsh
 use hls_units::Nanos;
 use std::fmt;
 
-/// No policy has so many messages.
+/// No policy has this many messages.
 const UNKNOWN_MESSAGE: u32 = 99;
 
 /// What may happen. Threads, schedulers and CPUs are named by their places.
@@ -97,7 +97,7 @@ fn has_budget(policy: &PolicyInfo) -> bool {
     policy.vp_params.iter().filter(|info| info.unit == Unit::Time && info.default.is_none()).count() > 1
 }
 
-/// The state of a world: that of its core, and what the platform knows.
+/// The state of a world: its core's state, and what the platform knows.
 pub struct WorldState {
     pub(crate) core: Snapshot,
     pub(crate) platform: Platform,

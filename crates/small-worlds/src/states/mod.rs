@@ -1,11 +1,10 @@
 //! The exploration of a model's states, breadth first: each state that a sequence of events can reach, once; what must
 //! hold checked in it; and the first sequence that breaks it, which is a shortest one.
 //!
-//! A sequence is a list of events and, between them, of steps that are due. Events are counted: a sequence has up to so
-//! many. Steps are not: between two events any of those that are due may be taken, or none. States with the same key
-//! have the same futures, and only one of them is explored. Whether that is so is looked at, too: some of the states
-//! whose key is known already (twins) are explored as well, and each step must lead to the same key as that of the
-//! state that was explored.
+//! A sequence is a list of events and, between them, of steps that are due. Events are counted: a sequence has up to
+//! `length` of them. Steps are not: between two events any steps that are due may be taken, or none. States with the
+//! same key have the same futures, and only one of them is explored. That is tested, too: some states with a known key
+//! (twins) are explored as well, and each step must lead to the same key as in the state that was explored.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -41,7 +40,7 @@ pub trait Model {
     /// Lets an event happen, or takes a step; an error says what is broken.
     fn perform(&mut self, step: Self::Step) -> Result<(), String>;
 
-    /// What of that which must hold in this state does not.
+    /// Checks what must hold in this state; an error says what does not.
     fn check(&mut self) -> Result<(), String>;
 }
 
@@ -50,20 +49,20 @@ pub trait Model {
 pub struct Bounds {
     /// Events of a sequence, at most.
     pub length: usize,
-    /// Of so many states whose key is known, one is explored as well; 0: none.
+    /// One of this many states with a known key is explored as well; 0: none.
     pub twin_of: u64,
 }
 
 /// What an exploration has seen.
 #[derive(Clone, Debug, Default)]
 pub struct Explored {
-    /// Sequences, those of fewer events than the bound included.
+    /// Sequences, including those of fewer events than the bound.
     pub sequences: u128,
     /// States with different keys.
     pub states: u64,
     /// Events that happened and steps that were taken, one at a time.
     pub steps: u64,
-    /// Twins whose futures were compared.
+    /// Twins that were compared with the explored states.
     pub twins: u64,
     /// The first sequence that breaks something: its steps in words.
     pub violation: Option<Violation>,
@@ -143,7 +142,7 @@ type Number = u32;
 /// For each state the states that one step leads to, in the order of the model's list.
 #[derive(Default)]
 struct Edges {
-    /// Where in `to` those of a state begin, and how many there are.
+    /// Where in `to` the states behind a state begin, and how many there are.
     of: Vec<(u32, u16)>,
     to: Vec<Number>,
 }
@@ -193,7 +192,7 @@ pub struct Memory<S> {
     found_by: Vec<FoundBy>,
     events: Edges,
     due: Edges,
-    /// States whose key was known, with the number of the state that has it.
+    /// States with a known key, each with the number of the state that has the key already.
     twins: Vec<(Number, S)>,
     /// States that are not needed any more.
     spare: Vec<S>,
@@ -237,12 +236,12 @@ struct Exploration<'m, M: Model> {
     explored: Explored,
 }
 
-/// So many states behind the last event are followed at a time: to have all of them takes too much memory.
+/// At most this many states behind the last event are followed at a time: to have all of them takes too much memory.
 const AT_ONCE: usize = 1 << 14;
 
 /// Explores all sequences from these starts. Steps are followed to their end first, which takes less memory; what is
 /// broken is then looked for again, the fewest steps first. (Where more than [`AT_ONCE`] states follow the last event,
-/// fewest steps among so many.)
+/// the fewest steps among that many.)
 pub fn explore<M: Model>(
     model: &mut M,
     memory: &mut Memory<M::State>,
@@ -320,7 +319,7 @@ impl<M: Model> Exploration<'_, M> {
         Ok(())
     }
 
-    /// Takes all steps that are due in the states of a level, and in those that follow. Returns all these states; of
+    /// Takes all steps that are due in the states of a level, and in those that follow. Returns all these states; for
     /// the last level, from which no event leads on, none.
     fn take_due_steps(
         &mut self,
@@ -484,7 +483,7 @@ impl<M: Model> Exploration<'_, M> {
         Violation { start, choices, steps, what: broken.what }
     }
 
-    /// How many sequences there are, of up to so many events.
+    /// How many sequences there are, of up to `length` events.
     fn count_sequences(&self, firsts: &[Number], length: usize) -> Result<u128, Broken> {
         let order = self.order_of_due_steps()?;
         let mut ways = vec![0u128; self.memory.found_by.len()];

@@ -1,8 +1,8 @@
-//! The exploration itself, of models whose futures are known.
+//! The exploration itself, of models with known futures.
 
 use super::{Bounds, Choice, Explored, Memory, Model, explore};
 
-/// A number that events raise by one or two. A step is due while it is odd, which adds one.
+/// A number that events raise by one or two. While it is odd, a step is due, which adds one.
 struct Numbers {
     number: u32,
     /// States are alike if the numbers are, by this measure.
@@ -69,8 +69,8 @@ fn explored(mut model: Numbers, length: usize) -> Explored {
     explore(&mut model, &mut Memory::default(), &[0], Bounds { length, twin_of: 1 })
 }
 
-/// Of one event: 0; +1; +1 and the step; +2. Of two: each of the last three with +1 and with +2; and the step behind
-/// those that lead to 3.
+/// With one event: 0; +1; +1 and the step; +2. With two: each of the last three with +1 and with +2; and the step
+/// behind those that lead to 3.
 #[test]
 fn all_sequences_are_counted() {
     assert_eq!(explored(Numbers::default(), 0).sequences, 1);

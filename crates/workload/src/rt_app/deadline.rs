@@ -28,7 +28,7 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// Those of a thread for which a file says nothing but a default policy.
+    /// The jobs of a thread for which a file states only a default policy.
     pub fn of_default(is_deadline: bool) -> Jobs {
         Jobs { is_deadline, grid: None }
     }

@@ -205,14 +205,14 @@ impl TaskReader<'_> {
         Some(vec![Step::Lock(mutex), Step::Wait { condition, mutex }, Step::Unlock(mutex)])
     }
 
-    /// `resume` wakes everybody who waits for the condition of its name now; nobody later.
+    /// `resume` wakes all threads that wait for the condition of its name now, and none that wait later.
     fn resume(&mut self, node: &Node) -> Option<Vec<Step>> {
         let name = text(node, "the name that a `suspend` uses", self.diagnostics)?;
         let (condition, mutex) = (self.shared.resumed_condition(name, node.at), self.shared.mutex(name));
         Some(vec![Step::Lock(mutex), Step::Broadcast(condition), Step::Unlock(mutex)])
     }
 
-    /// The members of an event's object, of which `known` are known.
+    /// The members of an event's object; `known` are the known keys.
     fn object_of<'n>(
         &mut self,
         node: &'n Node<'n>,

@@ -40,7 +40,7 @@ const POLICIES: [&str; 6] =
 pub(super) struct Global {
     /// How long the run takes.
     pub duration: Option<Nanos>,
-    /// Whether threads are of SCHED_DEADLINE for which the file says no other policy.
+    /// Whether threads for which the file says no other policy are of SCHED_DEADLINE.
     pub is_deadline: bool,
 }
 

@@ -22,9 +22,8 @@ use shared::Shared;
 
 /// Reads a workload file of rt-app. `name` is the file's name, for the messages only.
 ///
-/// # Errors
-/// Every error of the file in file order, each with its line and column; of a syntax error the first only, since what
-/// follows it cannot be told apart.
+/// # Errors Every error of the file in file order, each with its line and column; only the first syntax error, since
+/// what follows it cannot be told apart.
 pub fn read_rt_app(name: &str, bytes: &[u8]) -> Result<Workload, Vec<WorkloadError>> {
     let mut diagnostics = Diagnostics::default();
     let workload = read_bytes(bytes, &mut diagnostics);

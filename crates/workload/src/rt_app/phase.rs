@@ -55,7 +55,7 @@ impl TaskReader<'_> {
         self.close_loop(at, start, times, PHASE_COUNTER, errors_before);
     }
 
-    /// Ends a loop whose first step is `start`. When errors have left out steps since `errors_before`, nothing is
+    /// Ends a loop that begins with step `start`. When errors have left out steps since `errors_before`, nothing is
     /// said about the time it takes.
     pub fn close_loop(&mut self, at: usize, start: usize, times: Rounds, counter: u32, errors_before: usize) {
         let takes_time = self.steps[start..].iter().any(takes_time);

@@ -41,9 +41,9 @@ pub(super) struct Shared {
     declared: HashMap<String, (&'static str, Kind)>,
     resources: Vec<Resource>,
     ids: HashMap<(Kind, String), ResourceId>,
-    /// Conditions that somebody waits for.
+    /// Conditions that a thread waits for.
     awaited: HashSet<ResourceId>,
-    /// Conditions that somebody resumes, and where.
+    /// Conditions that a thread resumes, and where.
     resumed: Vec<(usize, ResourceId)>,
     /// One timer a task and name.
     timers: Vec<Timer>,
@@ -87,7 +87,7 @@ impl Shared {
     }
 
     /// Refuses a use of a declared resource as another kind. rt-app would make a second resource of the same name,
-    /// which is what a writer who declares resources does not mean.
+    /// which the author of a declaration does not mean.
     pub fn check_declared(&self, kind: Kind, name: &str, at: usize, diagnostics: &mut Diagnostics) {
         if let Some((type_name, declared)) = self.declared.get(name)
             && *declared != kind
@@ -126,7 +126,7 @@ impl Shared {
         self.resource(Kind::Semaphore, name, ResourceKind::Semaphore)
     }
 
-    /// The condition of this name, which somebody waits for.
+    /// The condition of this name, which a thread waits for.
     pub fn awaited_condition(&mut self, name: &str) -> ResourceId {
         let condition = self.condition(name);
         self.awaited.insert(condition);
@@ -151,7 +151,7 @@ impl Shared {
 
     /// The timer that a task of `threads` instances calls `name`.
     pub fn timer(&mut self, task: &str, threads: u32, name: &str, at: usize, absolute: bool) -> u32 {
-        // A timer whose name begins with `unique` belongs to one thread, any other to all threads that name it.
+        // A timer with a name that begins with `unique` belongs to one thread, any other to all threads that name it.
         let unique = name.starts_with("unique");
         let id = match self.timer_ids.get(&(task.to_owned(), name.to_owned())) {
             Some(id) => *id,

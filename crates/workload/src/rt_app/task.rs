@@ -33,7 +33,7 @@ const NOT_SIMULATED: [(&str, &str); 11] = [
 ];
 const HIERARCHY: &str = "the hierarchy decides how threads are scheduled";
 
-/// A task whose timers may still change their mode.
+/// A task with timers that may still change their mode.
 pub(super) struct Draft {
     /// Its program is empty until the draft is settled.
     task: Task,
@@ -209,7 +209,7 @@ impl<'r> TaskReader<'r> {
         Some(cpus)
     }
 
-    /// Names every setting that has no effect. `known` are the keys that have one, besides those of every phase.
+    /// Names every setting that has no effect. `known` are the keys that have one, besides the keys of every phase.
     fn report_settings(&mut self, members: &[Member], known: &[&str], has_phases: bool) {
         for Member { at, key, node } in members {
             if known.contains(&key.as_ref()) || PHASE_KEYS.contains(&key.as_ref()) || asks_nothing(key, node)

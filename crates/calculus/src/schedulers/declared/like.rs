@@ -1,4 +1,4 @@
-//! `as POLICY`: the analysis of another policy, whose parameters have other names or fixed values. Relies on that
+//! `as POLICY`: the analysis of another policy, with other names or fixed values for its parameters. Relies on that
 //! analysis. Never adds to it.
 
 use super::SOURCE;

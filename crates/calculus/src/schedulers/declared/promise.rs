@@ -16,7 +16,7 @@ use num_traits::{Signed, Zero};
 
 const RULE: Rule = Rule { name: "declared, the policy's word", source: SOURCE };
 
-/// What a child is promised, which is NULL for those whom `for` leaves out, and the numbers of the conditions; or the
+/// What a child is promised, which is NULL if `for` leaves the child out, and the numbers of the conditions; or the
 /// condition that does not hold.
 type Verdict = Result<(Guarantee, String), Refused>;
 
@@ -52,8 +52,8 @@ impl Promise {
         Ok((verdicts, fit))
     }
 
-    /// The verdict for one child. Where the child's numbers make no guarantee, nobody knows what the child takes from
-    /// the others, so that is a complaint about all.
+    /// The verdict for one child. Where the child's numbers make no guarantee, it is not known what the child takes
+    /// from the others, so that is a complaint about all.
     fn verdict(&self, child: usize, common: &str, values: &Values) -> Result<Verdict, Complaint> {
         if let Err((needed, found)) = all_hold(self.for_children.iter(), values) {
             return Ok(Ok((Guarantee::Null, format!("is for those of {needed}; this one has {found}"))));

@@ -318,7 +318,7 @@ fn a_derivation_names_the_policy_that_declares() {
     ), "{like}");
 }
 
-/// No word is not the name of a parameter, even where one has that.
+/// A missing word is not the name of a parameter, even where a parameter has the empty name.
 #[test]
 fn a_text_that_ends_too_early_is_refused_whatever_parameters_are_called() {
     let mut nameless = policy();
