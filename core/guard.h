@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The guard between the core and a loaded policy, with an author who means well but makes mistakes. Around each of its
- * hooks the guard bounds the steps, restores the time, and checks the answer. A scheduler is faulty if its policy
- * violates the contract: none of its hooks is called again, and the next hls_timers(), which is due at once, gives it
- * the fallback (replace.c). The guard does not stop a policy that is built to do harm: the verifier keeps that out of
- * the kernel's memory, and nothing keeps it out of the domain's.
+ * The guard between the core and a loaded policy. It assumes that the policy's author means well but makes mistakes.
+ * Around each hook of the policy the guard bounds the steps, restores the time, and checks the answer. A scheduler is
+ * faulty if its policy violates the contract: none of its hooks is called again, and the next hls_timers(), which is
+ * due at once, gives it the fallback (replace.c). The guard does not stop a policy that is built to do harm: the
+ * verifier keeps such a policy out of the kernel's memory, and nothing keeps it out of the domain's.
  *
  * In the files of loaded policies, FUNCTION() stands for checked_FUNCTION(), which is here or in guard_queues.h
  * (HLS_GUARD).

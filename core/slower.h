@@ -23,7 +23,7 @@
  * lets a child have beyond its budget is a debt, which its next budgets pay.
  *
  * The papers' lists have no bound. Here a server has room for SLOWER_DEADLINES. When its list is full, it merges the
- * two neighbours whose merge costs the child least: the earlier budget counts for both deadlines, or what was used of
+ * two neighbours that cost the child least to merge: the earlier budget counts for both deadlines, or what was used of
  * the later one counts for the earlier. Siblings lose nothing by that; the child may.
  */
 #ifndef HLS_SLOWER_H

@@ -26,7 +26,8 @@ impl Derived {
     pub fn response_bounds(&self, plan: &Plan) -> Vec<TaskBound> {
         let mut bounds = Vec::new();
         for serves in self.tasks(plan) {
-            let resting_on: Arc<[ObservedVp]> = serves.resting_on.into();
+            let resting_on: Arc<[ObservedVp]> =
+                serves.resting_on.iter().map(|expected| expected.vp).collect();
             for &vp in &serves.vps {
                 let known = serves.verdict.responses.iter().enumerate();
                 bounds.extend(known.filter_map(|(task, response)| {

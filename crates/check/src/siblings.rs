@@ -8,9 +8,9 @@
 //! Threads of equal priority run in the order in which they woke up: each counts all the others as above it.
 
 use crate::derived::Derived;
-use crate::tasks::task_set;
+use crate::tasks::calculus_task;
 use hls_calculus as calculus;
-use hls_calculus::tasks::{Task, TaskSet, Verdict};
+use hls_calculus::tasks::{Order, Task, TaskSet, Verdict};
 use hls_monitor::demand::Expected;
 use hls_monitor::event::ObservedVp;
 use hls_plan::Plan;
@@ -22,8 +22,8 @@ const MOST_SIBLINGS: usize = 64;
 /// What is certain of a thread's task if some threads want no more than their file says.
 pub(crate) struct BesideSiblings {
     pub verdict: Verdict,
-    /// The threads, the thread itself among them.
-    pub resting_on: Vec<ObservedVp>,
+    /// The threads with what they want at most, the thread itself among them.
+    pub resting_on: Vec<Expected>,
 }
 
 impl Derived {
@@ -46,33 +46,29 @@ impl Derived {
         // The thread itself comes last.
         above.sort_by_key(|other| *other == index);
         let tasks = above.iter().map(|other| self.only_task(plan, *other)).collect::<Option<Vec<_>>>()?;
-        let (resting_on, tasks): (Vec<ObservedVp>, Vec<Task>) = tasks.into_iter().unzip();
-        let verdict = TaskSet::verdict_of_lowest(&tasks, &self.held_by(parent)?);
+        let (resting_on, tasks) = tasks.into_iter().unzip();
+        let set = TaskSet { order: Order::FixedPriority, tasks };
+        let verdict = set.verdict_of_last(&self.held_by(parent)?);
         Some(BesideSiblings { verdict, resting_on })
     }
 
-    /// The only task of a thread that may use every CPU, and its VP.
-    fn only_task(&self, plan: &Plan, index: usize) -> Option<(ObservedVp, Task)> {
-        let edge = &self.input.graph.edges[index];
+    /// What a thread with one task, which may use every CPU, wants at most: for the run, and for the calculus.
+    fn only_task(&self, plan: &Plan, index: usize) -> Option<(Expected, Task)> {
         let origin = self.input.origins[index];
         let group = plan.groups.iter().find(|group| group.edge == origin.edge)?;
-        let mut tasks = task_set(group.program.tasks()?.as_ref()).tasks;
-        let only = tasks.pop().filter(|_| tasks.is_empty() && !edge.pinned)?;
-        Some((group.first_vp.plus(origin.instance), only))
+        let served = group.program.tasks()?;
+        let [task] = &served.tasks[..] else { return None };
+        let vp = group.first_vp.plus(origin.instance);
+        let expected = Expected { vp, run: task.run.max, every: task.every, jitter: task.jitter.max };
+        (!self.input.graph.edges[index].pinned).then(|| (expected, calculus_task(task)))
     }
 
     /// What the threads on which bounds rest are expected to want at most.
     pub fn expected(&self, plan: &Plan) -> Vec<Expected> {
-        let mut expected = BTreeMap::new();
-        for vp in self.tasks(plan).iter().flat_map(|tasks| &tasks.resting_on) {
-            let group = plan.groups.iter().find(|group| group.vps().any(|of_group| of_group == *vp));
-            let tasks = group.and_then(|group| group.program.tasks());
-            if let Some([task]) = tasks.as_ref().map(|tasks| &tasks.tasks[..]) {
-                let (run, every, jitter) = (task.run.max, task.every, task.jitter.max);
-                expected.insert(*vp, Expected { vp: *vp, run, every, jitter });
-            }
-        }
-        expected.into_values().collect()
+        let of_threads = self.tasks(plan).into_iter().flat_map(|tasks| tasks.resting_on);
+        let by_vp: BTreeMap<ObservedVp, Expected> =
+            of_threads.map(|expected| (expected.vp, expected)).collect();
+        by_vp.into_values().collect()
     }
 }
 

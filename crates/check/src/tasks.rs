@@ -13,6 +13,7 @@ use hls_calculus::{
 };
 use hls_hierarchy::model::{Child, ModelEdge, Thread};
 use hls_hierarchy::{Diagnostic, Severity};
+use hls_monitor::demand::Expected;
 use hls_monitor::event::ObservedVp;
 use hls_plan::{Plan, PlannedThreads};
 use hls_units::Nanos;
@@ -37,11 +38,9 @@ pub struct ThreadTasks<'p> {
     pub verdict: Verdict,
     /// Whether the file states `tasks`, not a `periodic` thread.
     pub is_stated: bool,
-    /// Whether the file states tasks or asks for a guarantee: only then does it matter whether the tasks are in time.
-    pub is_asked: bool,
     /// The threads that must want no more than the file says for the verdict to hold; none where it follows from the
     /// guarantee.
-    pub resting_on: Vec<ObservedVp>,
+    pub resting_on: Vec<Expected>,
 }
 
 impl Derived {
@@ -54,12 +53,14 @@ impl Derived {
         let edge = &plan.hierarchy.edge(group.edge);
         let Some(tasks) = group.program.tasks() else { return Vec::new() };
         let is_stated = tasks.tasks.iter().all(|task| !task.name.is_empty());
-        // What a thread gets beside its siblings is the same for all instances.
-        let first = self.input.graph_edge_of(group.edge, 0);
-        let beside = first.and_then(|index| self.beside_siblings(plan, index));
-        let is_asked = is_stated || edge.requested.is_some();
-        if !is_asked && beside.is_none() {
-            return Vec::new();
+        let mut beside = None;
+        if !is_stated && edge.requested.is_none() {
+            // What a thread gets beside its siblings is the same for all instances.
+            let first = self.input.graph_edge_of(group.edge, 0);
+            beside = first.and_then(|index| self.beside_siblings(plan, index));
+            if beside.is_none() {
+                return Vec::new();
+            }
         }
         let policy = edge.parent.map(|parent| plan.hierarchy.schedulers[parent].policy.name);
         let mut all: Vec<ThreadTasks> = Vec::new();
@@ -87,7 +88,7 @@ impl Derived {
             }
             by_request(&mut verdict, &set, label);
             let mut resting_on = Vec::new();
-            if let (false, Some(_), Some(beside)) = (is_asked, &verdict.miss, &beside) {
+            if let (Some(_), Some(beside)) = (&verdict.miss, &beside) {
                 (verdict, resting_on) = (beside.verdict.clone(), beside.resting_on.clone());
             }
             all.push(ThreadTasks {
@@ -98,7 +99,6 @@ impl Derived {
                 set,
                 guarantee: label.guarantee.clone(),
                 verdict,
-                is_asked,
                 is_stated,
                 resting_on,
             });
@@ -170,13 +170,17 @@ fn by_request(verdict: &mut Verdict, set: &TaskSet, label: &Label) {
 }
 
 /// Tasks of a workload as the calculus has them.
-pub(crate) fn task_set(served: &ServedTasks) -> TaskSet {
+fn task_set(served: &ServedTasks) -> TaskSet {
     let order = match served.by {
         ServedBy::Edf => Order::Edf,
         ServedBy::Priority => Order::FixedPriority,
     };
-    let task = |task: &ServedTask| Task::new(task.run.max, task.every, task.deadline, task.jitter.max);
-    TaskSet { order, tasks: served.tasks.iter().map(task).collect() }
+    TaskSet { order, tasks: served.tasks.iter().map(calculus_task).collect() }
+}
+
+/// A task of a workload as the calculus has it.
+pub(crate) fn calculus_task(task: &ServedTask) -> Task {
+    Task::new(task.run.max, task.every, task.deadline, task.jitter.max)
 }
 
 impl ThreadTasks<'_> {
@@ -187,8 +191,12 @@ impl ThreadTasks<'_> {
     }
 
     fn problem(&self, plan: &Plan) -> Option<Diagnostic> {
-        let miss = self.verdict.miss.as_ref().filter(|_| self.is_asked)?;
+        let miss = self.verdict.miss.as_ref()?;
         let edge = &plan.hierarchy.edge(self.edge);
+        if !self.is_stated && edge.requested.is_none() {
+            // The file does not say that the task must be in time.
+            return None;
+        }
         let Child::Thread(thread) = edge.child else { return None };
         let Thread { name, span, .. } = &plan.hierarchy.threads[thread];
         let (severity, found) = match self.is_stated {

@@ -1,6 +1,6 @@
-//! The threads that attend to clients, one per client. A thread stays when its client has gone: to make or end a
-//! thread, the kernel takes a lock, and a user who moves threads between cgroups and gets no CPU can hold that lock
-//! for seconds.
+//! The threads that attend to clients, one per client. A thread stays when its client has gone. To make or end a
+//! thread, the kernel takes a lock, and a user's thread can hold that lock for seconds if it loses its CPU while it
+//! moves threads between cgroups.
 //!
 //! One thread attends to root alone, so that root finds a free thread. The others serve root's further clients before
 //! users'. A thread that takes a client learns whether another thread is free; if none is, it makes one.

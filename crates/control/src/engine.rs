@@ -28,7 +28,7 @@ pub struct Thread {
     pub pinned: bool,
     /// The scheduler of the core that its VP is below.
     pub scheduler: CoreScheduler,
-    /// The edge of the first graph (the file's) whose place the thread takes by a rule of the file. `None` after
+    /// The place that a rule of the file gives the thread, as an edge of the first graph (the file's). `None` after
     /// [`HierarchyChange::MoveThread`].
     pub slot: Option<GraphEdge>,
 }
@@ -331,8 +331,8 @@ pub trait RunningEngine: Readings {
     /// What the system says.
     fn take_over(&mut self, next: Self::NextEngine) -> Result<(), EngineError>;
 
-    /// The schedulers whose policies were disabled since the last time, in order. Does not ask the run, and takes no
-    /// time.
+    /// The policies that were disabled since the last call, in order, each with its scheduler. Does not ask the run,
+    /// and takes no time.
     fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled>;
 
     /// A descriptor through which a thread posts messages to its scheduler, for every client that asks. A thread's
@@ -342,8 +342,8 @@ pub trait RunningEngine: Readings {
     /// The engine has none.
     fn messenger(&mut self) -> Result<OwnedFd, EngineError>;
 
-    /// Makes fresh pages for a scheduler whose policy has pages; they replace its old ones. They are removed with the
-    /// scheduler.
+    /// Makes fresh pages for a scheduler with a policy that has pages; they replace its old ones. They are removed with
+    /// the scheduler.
     ///
     /// # Errors
     /// The engine has none to give.

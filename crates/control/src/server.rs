@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 
 /// The most connections of users that are open at once; one more closes one of them. Root's are not counted.
 const MAX_CLIENTS: usize = 64;
-/// The most open connections of one user, who may have several numbers.
+/// The most connections that one user may have open; a user may have several numbers.
 const MAX_CLIENTS_OF_A_USER: usize = 8;
 /// The time within which a request that has begun must arrive whole, and a client must read a reply.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -46,8 +46,8 @@ pub(crate) struct Demand {
     expected: Expected,
     /// The earliest possible release of the latest job; `None` where none is known.
     release: Option<Nanos>,
-    /// The CPU time that the VP has had at most when that job is done; `None` while it sleeps, or is not known to be
-    /// awake.
+    /// The most CPU time that the VP may have had when that job is done; `None` while the VP sleeps, or is not known to
+    /// be awake.
     done_at: Option<Nanos>,
     pub(crate) exceeded: Option<Exceeded>,
 }

@@ -251,7 +251,7 @@ impl<'a> Instance<'a> {
         }
     }
 
-    /// A label whose amounts are in the time of the processor that is held. Below RESU this is the slower processor;
+    /// A label with its amounts in the time of the processor that is held. Below RESU this is the slower processor;
     /// the label has its speed as scale (HLS section 5.1).
     pub(crate) fn paced(
         &self,

@@ -198,11 +198,11 @@ impl TaskSet {
         best(supply, |sum| self.verdict_of(sum, &mut steps))
     }
 
-    /// The same for the last task alone, which has the lowest priority of all: its response is the only one.
-    pub fn verdict_of_lowest(tasks: &[Task], supply: &Supply) -> Verdict {
-        best(supply, |sum| match tasks.iter().all(|task| task.check().is_ok()) {
-            true => fixed_priority::verdict_of_last(tasks, sum),
-            false => Verdict { responses: vec![Response::Unknown], miss: None },
+    /// The same for the last task alone: its response is the only one. For fixed priority.
+    pub fn verdict_of_last(&self, supply: &Supply) -> Verdict {
+        best(supply, |sum| match self.check() {
+            Ok(()) => fixed_priority::verdict_of_last(&self.tasks, sum),
+            Err(miss) => Verdict { responses: vec![Response::Unknown], miss: Some(miss) },
         })
     }
 
