@@ -66,7 +66,7 @@ struct engine_thread {
 	u32 is_dying : 1, is_holder : 1, is_listed : 1, next_urgent : VP_NUMBER_BITS, errands : 3;
 	u64 queued_at_ns; /* since when it is runnable, and in none of the kernel's queues; 0: it is not */
 	u64 may_post_at;  /* token bucket: time of the next message in rate; may be ahead by a burst */
-	char comm[16];    /* the last name that it was given (CHANGED_NAME) */
+	char comm[16];    /* its name (CHANGED_NAME) */
 } __attribute__((aligned(64)));
 
 #define CHANGE_WORDS ((HLS_MAX_VPS + 63) / 64)

@@ -58,6 +58,16 @@ static __noinline s64 attach_weighed(struct thread_weight *w)
 	return v == -HLS_E_PARAM ? hls_attach(&domain->hls, domain->root, 0, &domain->params, now_ns()) : v;
 }
 
+/* The thread of the VP v has this name, which the kernel has in its memory. */
+static __always_inline void set_name(u32 v, const char *comm)
+{
+	u64 name[2] = {};
+	u64 __arena *to = (u64 __arena *)domain->thread[v].comm;
+	bpf_probe_read_kernel_str(name, sizeof(name), comm);
+	to[0] = name[0];
+	to[1] = name[1];
+}
+
 /*
  * Gives p a VP below the root scheduler, or below the scheduler for `hls` itself. Returns the VP's word; 0: no VP is
  * free. To be called under the lock.
@@ -80,6 +90,7 @@ static __always_inline u64 attach_thread(const struct task_struct *p, u64 cpus, 
 	t->generation = t->generation + 1 ? t->generation + 1 : 1;
 	t->pid = p->pid;
 	t->tgid = p->tgid;
+	set_name(v, p->comm);
 	t->queued_at_ns = 0;
 	t->is_dying = false;
 	t->is_holder = false;
@@ -217,14 +228,10 @@ int hls_renamed(u64 *ctx)
 {
 	USES(arena);
 	struct task_struct *p = (void *)ctx[0];
-	u64 comm[2] = {};
 	u32 v = kept_vp(p);
 	if (!v || v >= HLS_MAX_VPS)
 		return 0;
-	bpf_probe_read_kernel_str(comm, sizeof(comm), (const char *)ctx[1]);
-	u64 __arena *name = (u64 __arena *)domain->thread[v].comm;
-	name[0] = comm[0];
-	name[1] = comm[1];
+	set_name(v, (const char *)ctx[1]);
 	note_change(v, CHANGED_NAME);
 	announce();
 	return 0;

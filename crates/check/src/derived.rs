@@ -3,7 +3,7 @@
 use crate::requests::{request_test, reservations};
 use hls_calculus::{Analysis, Edge, Guarantee, Label, Rational, Rules, analyse, ceil_nanos, floor_nanos};
 use hls_hierarchy::analysis::Input;
-use hls_hierarchy::model::ModelEdge;
+use hls_hierarchy::model::{Child, ModelEdge};
 use hls_monitor::event::ObservedVp;
 use hls_monitor::observe::{Pace, Promise};
 use hls_monitor::result::Topology;
@@ -95,14 +95,21 @@ impl Derived {
         topology
     }
 
-    /// What the monitor is to hold against the run.
+    /// What the monitor is to hold against the run. The schedulers that are added for `hls` itself are not judged: no
+    /// other thread relies on what they are promised, and all of them change their state each time that `hls` works.
     pub fn promises(&self, plan: &Plan) -> Vec<Promise> {
         let mut promises = Vec::new();
+        let is_added = |edge: &&PlannedEdge| match plan.hierarchy.edge(edge.edge).child {
+            Child::Scheduler(child) => plan.hierarchy.schedulers[child].is_added,
+            Child::Thread(_) => false,
+        };
+        let added: HashSet<ObservedVp> =
+            plan.edges.iter().filter(is_added).flat_map(|edge| edge.vps.iter().copied()).collect();
         let machine = self.machine(plan);
         let reservations = reservations(&self.analysis, &self.input, plan);
         // Instances of one thread mostly have one guarantee, and its windows take a while to compute.
         let mut last: Option<(&Guarantee, Promise)> = None;
-        for (vp, guarantee) in self.watchable(plan) {
+        for (vp, guarantee) in self.watchable(plan).filter(|(vp, _)| !added.contains(vp)) {
             let promise = match last {
                 Some((same, ref promise)) if same == guarantee => Promise { vp, ..promise.clone() },
                 _ => promise(vp, guarantee, machine),
@@ -163,4 +170,23 @@ pub fn promise(vp: ObservedVp, guarantee: &Guarantee, machine: &Guarantee) -> Pr
     });
     let requests = request_test(guarantee, machine);
     Promise { vp, text: guarantee.rounded_for_people(), windows, requests, pace }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hls_workload::program::Workload;
+
+    #[test]
+    fn what_is_added_for_hls_is_not_judged() {
+        let text = r#"reservation "R" { thread "film" guarantee="RESBH 10ms 33ms" }"#;
+        let hierarchy = hls_hierarchy::read(text.as_bytes()).expect("the file is right").0.for_a_machine();
+        let plan = Plan::new(hierarchy, &Workload::default()).expect("the file can be planned");
+        let derived = Derived::new(&plan, Rules::default());
+        let name = |vp: ObservedVp| plan.topology.child_name(vp);
+        let promised: Vec<_> = derived.promises(&plan).iter().map(|promise| name(promise.vp)).collect();
+        assert_eq!(promised, ["R", "film"]);
+        let watchable: Vec<_> = derived.watchable(&plan).map(|(vp, _)| name(vp)).collect();
+        assert!(watchable.contains(&"for-hls"), "{watchable:?}");
+    }
 }

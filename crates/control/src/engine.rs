@@ -246,20 +246,9 @@ impl Created {
     }
 }
 
-/// A thread with its process and name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
-    /// The thread's number.
-    pub thread: u32,
-    /// Its process.
-    pub process: u32,
-    /// Its name.
-    pub comm: String,
-}
-
 /// What a status asks of a run. With thousands of threads it takes long.
 pub trait Readings {
-    /// All threads of the machine.
+    /// All threads of the machine. Their users are not needed.
     ///
     /// # Errors
     /// As of [`RunningEngine::thread`].
@@ -360,15 +349,6 @@ pub trait RunningEngine: Readings {
     /// # Errors
     /// The run has ended.
     fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError>;
-
-    /// Fills in what [`Readings::threads`] leaves out if the engine knows threads only by their numbers, and removes
-    /// threads that have ended meanwhile. Runs without the engine, as it takes long for thousands of threads.
-    ///
-    /// # Errors
-    /// The system cannot be asked.
-    fn named(threads: Vec<Named>) -> Result<Vec<Named>, EngineError> {
-        Ok(threads)
-    }
 
     /// Tells the monitor what a promisee is promised from now on, in real time; it replaces the earlier promise.
     /// Called when a promise changes; what the file promises is known at the beginning. It has no result: a run that

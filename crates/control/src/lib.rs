@@ -43,8 +43,8 @@ mod varlink;
 pub use allowance::{add_used, thread_time};
 pub use client::{Client, ClientError, Grant, Promotion, this_thread};
 pub use engine::{
-    Created, EngineError, HierarchyChange, Named, Observed, PolicyDisabled, PolicySource, Preparation,
-    Prepared, Promisee, Readings, RunningEngine, Thread,
+    Created, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource, Preparation, Prepared,
+    Promisee, Readings, RunningEngine, Thread,
 };
 pub use error::{Error, Refusal};
 pub use loaded::LoadedPolicy;

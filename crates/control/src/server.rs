@@ -22,6 +22,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::io::{self, ErrorKind, Read, Write};
+use std::iter;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe};
@@ -38,8 +39,6 @@ const MAX_CLIENTS_OF_A_USER: usize = 8;
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection on which nothing comes for this time is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// While root is answered, no user is let in for this time; then the server looks again.
-const SHUT_FOR: Duration = Duration::from_millis(10);
 /// How often the server looks for promoted schedulers without threads.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -74,15 +73,23 @@ pub fn serve<E: RunningEngine + Send>(
             if manager.is_poisoned() {
                 break Err(io::Error::other("a request to the control socket was not finished"));
             }
+            let begun = thread_time();
             // While root is answered, the door is shut for users.
             let shut_until = allowance.roots_until().filter(|until| *until > Instant::now());
             let (users_from, longest) = match shut_until {
-                None => (door.users_from, door.longest_wait()),
-                Some(until) => (door.users_from.max(until), SHUT_FOR),
+                None => (door.open_from, door.longest_wait()),
+                Some(until) => (door.open_from.max(until), Duration::MAX),
             };
+            let mut has_come = false;
             match socket.next_client(users_from, longest) {
                 Ok(Some(stream)) if is_root(&stream) => let_in(Peer::ROOT.uid, stream),
-                Ok(Some(stream)) => door.receive(stream, &clients),
+                Ok(Some(stream)) => {
+                    has_come = true;
+                    let others = iter::from_fn(|| socket.next_user());
+                    iter::once(stream)
+                        .chain(others.take(MOST_AT_ONCE))
+                        .for_each(|it| door.receive(it, &clients));
+                }
                 Ok(None) if shut_until.is_some() => {}
                 Ok(None) => {
                     // If a request has the manager, that request does the same.
@@ -97,8 +104,8 @@ pub fn serve<E: RunningEngine + Send>(
                 }
                 Err(error) => break Err(error),
             }
-            if shut_until.is_none() {
-                door.let_one_in(let_in);
+            if has_come | (shut_until.is_none() && door.let_one_in(let_in)) {
+                door.shut_after(thread_time().saturating_sub(begun));
             }
         };
         allowance.stop();
@@ -147,62 +154,66 @@ fn is_root(stream: &UnixStream) -> bool {
     matches!(socket_peercred(stream), Ok(peer) if peer.uid.is_root())
 }
 
+/// How many times as long as after a request of the same length the door stays shut after connections.
+const PAUSES: u32 = 2;
+/// The most further connections that are accepted at once.
+const MOST_AT_ONCE: usize = 7;
+
 /// Users' connections before they are let in. Accepting a connection is cheap, letting it in is not: so accepted
-/// connections wait, and the users take turns. Accepting has about 1% of a CPU, and so has letting in.
+/// connections wait, and the users take turns. Both together have about 1 % of a CPU.
 struct Door {
     people: People,
     waiting: Turns<UnixStream>,
-    /// When the next connection of a user may be accepted.
-    users_from: Instant,
-    /// When the next connection may be let in.
-    let_in_from: Instant,
+    /// When the next connections of users may be accepted, and the next one let in.
+    open_from: Instant,
 }
 
 impl Door {
     fn new() -> Door {
-        let now = Instant::now();
-        Door { people: People::read(), waiting: Turns::default(), users_from: now, let_in_from: now }
+        Door { people: People::read(), waiting: Turns::default(), open_from: Instant::now() }
     }
 
     /// How long the door may be left alone.
     fn longest_wait(&self) -> Duration {
         match self.waiting.is_empty() {
             true => Duration::MAX,
-            false => self.let_in_from.saturating_duration_since(Instant::now()),
+            false => self.open_from.saturating_duration_since(Instant::now()),
         }
     }
 
     /// A user's connection was accepted: it waits to be let in, unless the user has gone again or has too many
     /// connections.
     fn receive(&mut self, stream: UnixStream, clients: &Clients) {
-        let begun = thread_time();
-        if let Ok(peer) = socket_peercred(&stream)
-            && !has_gone(&stream)
-        {
-            let person = self.people.person(peer.uid.as_raw());
-            if clients.count_of(person) + self.waiting.count_of(person) < MAX_CLIENTS_OF_A_USER {
-                self.waiting.add(person, stream);
-            } else {
-                // A client that does not take the answer gets none.
-                let _ = refuse(&stream);
-            }
-        }
-        self.users_from = Instant::now() + 2 * pause_after(thread_time().saturating_sub(begun));
-    }
-
-    /// Lets in the next client that is still there, if it is time for that.
-    fn let_one_in(&mut self, let_in: impl Fn(u32, UnixStream)) {
-        if Instant::now() < self.let_in_from {
+        let Ok(peer) = socket_peercred(&stream) else { return };
+        if has_gone(&stream) {
             return;
         }
-        let begun = thread_time();
+        let person = self.people.person(peer.uid.as_raw());
+        if clients.count_of(person) + self.waiting.count_of(person) < MAX_CLIENTS_OF_A_USER {
+            self.waiting.add(person, stream);
+        } else {
+            // A client that does not take the answer gets none.
+            let _ = refuse(&stream);
+        }
+    }
+
+    /// Lets in the next client that is still there, if it is time for that. Returns whether there was work to do.
+    fn let_one_in(&mut self, let_in: impl Fn(u32, UnixStream)) -> bool {
+        if self.waiting.is_empty() || Instant::now() < self.open_from {
+            return false;
+        }
         while let Some((person, stream)) = self.waiting.take() {
             if !has_gone(&stream) {
                 let_in(person, stream);
                 break;
             }
         }
-        self.let_in_from = Instant::now() + 2 * pause_after(thread_time().saturating_sub(begun));
+        true
+    }
+
+    /// Users' connections have taken this CPU time, with the system's work before and after the wait for them.
+    fn shut_after(&mut self, used: Duration) {
+        self.open_from = Instant::now() + PAUSES * pause_after(used);
     }
 }
 

@@ -115,7 +115,7 @@ fn control<E: RunningEngine>(
                 Some(sketch) => sketch.status().map_err(|error| fault(error.into()))?,
                 None => with(manager, Manager::status)?,
             };
-            value(status.named::<E>().map_err(|error| fault(error.into()))?)
+            value(status)
         }
         "Create" => {
             let [policy, name, below] = [p.text("policy")?, p.text("name")?, p.text("below")?];

@@ -65,6 +65,12 @@ impl Socket {
         let open = fds.iter().position(|fd| !fd.revents().is_empty());
         open.map_or(Ok(None), |door| accept(doors[door]))
     }
+
+    /// A further client of everybody's socket, if one waits.
+    pub(crate) fn next_user(&self) -> Option<UnixStream> {
+        // An error that lasts comes back with the next client.
+        accept(&self.everybody.listener).ok().flatten()
+    }
 }
 
 /// The path of root's socket, beside the socket of this path.

@@ -2,7 +2,7 @@
 //!
 //! Relies on the tree for the promises and on the engine for how they were kept. Changes nothing.
 
-use crate::engine::{EngineError, Named, Observed, Readings, RunningEngine, Thread};
+use crate::engine::{EngineError, Observed, Readings, RunningEngine, Thread};
 use crate::error::Error;
 use crate::manager::{Manager, Suspensions};
 use crate::tree::{Above, Scheduler, Tree};
@@ -128,26 +128,6 @@ impl Supply {
     }
 }
 
-impl Status {
-    /// Adds the processes and names of the threads, and removes threads that have ended meanwhile.
-    pub(crate) fn named<E: RunningEngine>(mut self) -> Result<Status, EngineError> {
-        let known = |status: &ThreadStatus| {
-            let ThreadStatus { thread, process, comm, .. } = status;
-            Named { thread: *thread, process: *process, comm: comm.clone() }
-        };
-        let named = E::named(self.threads.iter().map(known).collect())?;
-        let mut named: HashMap<u32, Named> = named.into_iter().map(|named| (named.thread, named)).collect();
-        self.threads.retain_mut(|status| match named.remove(&status.thread) {
-            Some(Named { process, comm, .. }) => {
-                (status.process, status.comm) = (process, comm);
-                true
-            }
-            None => false,
-        });
-        Ok(self)
-    }
-}
-
 /// What a status needs of the manager. The run is asked for the rest after the manager's lock is released.
 pub(crate) struct Sketch<R> {
     tree: Tree,
@@ -170,8 +150,7 @@ impl<E: RunningEngine> Manager<E> {
         Ok(Some(Sketch { tree: self.tree.clone(), suspensions: self.suspensions.clone(), reader }))
     }
 
-    /// The hierarchy, its promises and how they were kept. Threads have what the engine knows of them
-    /// ([`RunningEngine::named`] fills in the rest).
+    /// The hierarchy, its promises and how they were kept.
     ///
     /// # Errors
     /// The run has ended; the system failed.

@@ -90,12 +90,12 @@ pub struct ThreadEntry {
     /// Token bucket of its messages: the time of the next message within its rate; may lead the present time by one
     /// burst.
     pub may_post_at: u64,
-    /// The name that it was given last; zeros: it was given none since it came.
+    /// Its name.
     comm: [u8; 16],
 }
 
 impl ThreadEntry {
-    /// The name that it was given last; `/proc` may not have it yet.
+    /// Its name; `/proc` may not have it yet.
     pub fn comm(&self) -> Vec<u8> {
         self.comm.split(|&byte| byte == 0).next().unwrap_or_default().to_vec()
     }

@@ -76,6 +76,8 @@ pub struct Engine {
     pub(crate) weighing: Weighing,
     /// Whether there was more to look at than time allowed.
     is_behind: bool,
+    /// The VPs of the plan's schedulers that have a number and are not recorded.
+    pub(crate) unrecorded: HashSet<CoreVp>,
     /// Closed places of the plan: their schedulers may be gone, and other schedulers may have their numbers.
     pub(crate) closed: HashSet<ObservedVp>,
     /// The core's scheduler for all threads that the file does not name, and the parameters there.
@@ -137,6 +139,7 @@ impl Engine {
             is_behind: false,
             links: Vec::new(),
             pulses: Pulses::default(),
+            unrecorded: HashSet::new(),
             closed: HashSet::new(),
             began: Nanos::ZERO,
             decisions: 0,
@@ -183,11 +186,12 @@ impl Engine {
     }
 
     /// Begins the run anew: earlier records are dropped, and times and totals count from now; notices about threads
-    /// stay. The first records are the states of threads that are runnable or running now.
+    /// stay. The first records are the states of VPs that are runnable or running now. Of the VPs of schedulers only
+    /// those are recorded for which `needs` is true.
     ///
     /// # Errors
     /// The kernel cannot be asked.
-    pub fn begin(&mut self) -> Result<(), Error> {
+    pub fn begin(&mut self, needs: impl Fn(ObservedVp) -> bool) -> Result<(), Error> {
         self.poll(&mut |_| ())?;
         self.notices.retain(|notice| *notice != Notice::Lost);
         self.began = self.time()?;
@@ -197,11 +201,13 @@ impl Engine {
         let Built { core, planned, of_schedulers, .. } = &mut self.built;
         self.decisions = core.view().decisions();
         of_schedulers.begin(core.view(), self.began);
-        for core_vp in
-            (0..).zip(planned).filter(|(_, vp)| **vp != ObservedVp::NONE).map(|(core_vp, _)| core_vp)
-        {
+        for (core_vp, &mut vp) in (0..).map(CoreVp).zip(planned).filter(|(_, vp)| **vp != ObservedVp::NONE) {
+            let is_recorded = needs(vp);
+            if !is_recorded {
+                self.unrecorded.insert(core_vp);
+            }
             // A thread that ended meanwhile has nothing to be recorded.
-            let _ = core.watch(CoreVp(core_vp), true);
+            let _ = core.watch(core_vp, is_recorded);
         }
         Ok(())
     }
@@ -305,11 +311,17 @@ impl Engine {
     /// Takes the number of a VP of the core away. The VP had it until `at`, which is no earlier than the last poll.
     pub(crate) fn unwatch_from(&mut self, core_vp: CoreVp, at: Nanos) {
         let vp = self.built.number(core_vp);
+        self.unrecorded.remove(&core_vp);
         if vp != ObservedVp::NONE {
             self.take_records();
             self.built.name(core_vp, ObservedVp::NONE);
             end_records(&mut self.undelivered, vp, at);
         }
+    }
+
+    /// The name of the thread that this VP of the core has, as any bytes.
+    pub fn name_of(&self, core_vp: CoreVp) -> Vec<u8> {
+        self.built.core.thread(core_vp).comm()
     }
 
     /// Where a known thread is, if it lives.
@@ -318,6 +330,7 @@ impl Engine {
         let entry = self.built.core.thread(core_vp);
         (entry.pid == tid && entry.generation == generation).then(|| EngineThread {
             key: ThreadKey { tid, vp: core_vp, generation },
+            process: entry.tgid,
             cpus: entry.cpus,
             scheduler: self.built.core.view().parent(core_vp),
             vp: self.built.number(core_vp),
@@ -450,6 +463,13 @@ impl ChangeableEngine for Engine {
         // a number of its own.
         self.built.name(core_vp, vp);
         Ok(())
+    }
+
+    fn record(&mut self, core_vp: CoreVp) -> Result<(), CoreError> {
+        match self.unrecorded.remove(&core_vp) {
+            true => self.built.core.watch(core_vp, true),
+            false => Ok(()),
+        }
     }
 
     fn unwatch(&mut self, core_vp: CoreVp) {

@@ -22,15 +22,32 @@ const DESCRIBED_AGAIN: usize = 2;
 /// The user number in the queue for descriptions after a move of an unnamed process; no user has it.
 const NOBODY: u32 = u32::MAX;
 
-/// The most threads that one poll looks at.
-const MOST_AT_ONCE: usize = 32;
-/// The CPU time after which one poll describes no further thread. Each description may take two reads of `/proc`.
+/// How many threads a poll looks at before it looks at the time.
+const LOOKED_AT_ONCE: usize = 8;
+/// The most threads that one poll weighs anew.
+const WEIGHED_AT_ONCE: usize = 32;
+/// The CPU time after which a poll looks at no further thread, since requests wait meanwhile. Each thread may take two
+/// reads of `/proc`.
 const LONGEST_AT_ONCE: Duration = Duration::from_millis(1);
 
 impl Engine {
     /// Looks at the changes of threads, as far as time allows now. Returns whether there is more to look at.
     pub(crate) fn look_at_threads(&mut self) -> bool {
-        let (changed, mut is_behind) = self.built.core.take_changes(MOST_AT_ONCE);
+        let until = cpu_time() + LONGEST_AT_ONCE;
+        let mut is_behind = true;
+        while is_behind && cpu_time() < until {
+            is_behind = self.look_at_some();
+        }
+        self.look_at_counts();
+        is_behind |= self.describe_those_that_wait(until);
+        is_behind |= self.weigh_threads();
+        self.look_again();
+        is_behind
+    }
+
+    /// Looks at the changes of some threads. Returns whether there are more.
+    fn look_at_some(&mut self) -> bool {
+        let (changed, are_there_more) = self.built.core.take_changes(LOOKED_AT_ONCE);
         let mut changed: Vec<(Changed, ThreadEntry)> =
             changed.into_iter().map(|changed| (changed, self.built.core.thread(changed.vp))).collect();
         for (Changed { vp, .. }, entry) in &changed {
@@ -44,11 +61,7 @@ impl Engine {
             .iter()
             .filter(|(_, entry)| entry.pid != 0)
             .for_each(|(changed, entry)| self.look_at(*changed, entry));
-        self.look_at_counts();
-        is_behind |= self.describe_those_that_wait();
-        is_behind |= self.weigh_threads();
-        self.look_again();
-        is_behind
+        are_there_more
     }
 
     /// Looks early at threads that have come since the last look and for which `is_such` is true; returns their TIDs.
@@ -69,11 +82,10 @@ impl Engine {
         found
     }
 
-    /// Puts threads that wait for a description where the rules want them, as far as time allows now. Returns whether
-    /// more could be described at once.
-    fn describe_those_that_wait(&mut self) -> bool {
-        let begun = cpu_time();
-        while cpu_time().saturating_sub(begun) < LONGEST_AT_ONCE {
+    /// Puts threads that wait for a description where the rules want them: one, and more until this thread of `hls` has
+    /// used that CPU time. Returns whether more could be described at once.
+    fn describe_those_that_wait(&mut self, until: Duration) -> bool {
+        loop {
             if !self.threads.budget.is_left() {
                 return false;
             }
@@ -86,8 +98,10 @@ impl Engine {
                     of_process.into_iter().for_each(|tid| to_describe.add(user, Waiting::Thread(tid)));
                 }
             });
+            if cpu_time() >= until {
+                return !self.threads.to_describe.is_empty();
+            }
         }
-        !self.threads.to_describe.is_empty()
     }
 
     /// Does work that is charged to the budget for descriptions.
@@ -114,7 +128,7 @@ impl Engine {
     fn weigh_threads(&mut self) -> bool {
         let core = &self.built.core;
         let (changed, seen) = (core.weights_changed(), |vp| core.weights_seen(vp));
-        let next = self.weighing.next(changed, &self.threads.known, seen, MOST_AT_ONCE);
+        let next = self.weighing.next(changed, &self.threads.known, seen, WEIGHED_AT_ONCE);
         next.into_iter().for_each(|(vp, generation)| self.weigh(vp, generation));
         self.weighing.is_needed()
     }

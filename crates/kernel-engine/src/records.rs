@@ -77,10 +77,12 @@ impl Engine {
         added
     }
 
-    /// The state of each VP that has a number, and its CPU, as a record would tell it.
+    /// The state of each VP that is recorded, and its CPU, as a record would tell it.
     fn states(&mut self) -> Vec<(ObservedVp, u16, What)> {
-        let Built { core, planned, .. } = &mut self.built;
-        let named = (0..).map(CoreVp).zip(&*planned).filter(|(_, vp)| **vp != ObservedVp::NONE);
+        let Engine { built: Built { core, planned, .. }, unrecorded, .. } = self;
+        let is_recorded =
+            |(core_vp, vp): &(CoreVp, &ObservedVp)| **vp != ObservedVp::NONE && !unrecorded.contains(core_vp);
+        let named = (0..).map(CoreVp).zip(&*planned).filter(is_recorded);
         let state = |(core_vp, &vp): (CoreVp, &ObservedVp)| {
             let VpEntry { state, cpu, .. } = core.view().vp(core_vp)?;
             let what = match state {

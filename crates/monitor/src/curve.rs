@@ -70,6 +70,13 @@ impl Curve {
         self.bends.push_back(Bend { has, ..self.last().until(at) });
     }
 
+    /// The VP has something else from the newest bend on.
+    pub fn turn(&mut self, has: Has) {
+        if let Some(last) = self.bends.back_mut() {
+            last.has = has;
+        }
+    }
+
     /// Forgets the bends with lower numbers, but never the newest.
     pub fn drop_below(&mut self, number: u64) {
         while self.dropped < number && self.bends.len() > 1 {

@@ -102,6 +102,16 @@ impl Observer {
         self
     }
 
+    /// Whether the records of this VP matter to more than the numbers of its scheduler, which the core counts as well:
+    /// it is a thread's, has a promise, or has a part in what counts as stolen.
+    pub fn needs_records_of(&self, vp: ObservedVp) -> bool {
+        let is_of_scheduler = |info: &VpInfo| matches!(info.child, Child::Scheduler(_));
+        !self.topology.vps.get(vp.index()).is_some_and(is_of_scheduler)
+            || self.accounts[vp.index()].watched.is_some()
+            || self.roots.iter().any(|(root, _)| *root == vp)
+            || self.stealing.iter().any(|(stealing, _)| *stealing == vp)
+    }
+
     /// Takes the next record into account.
     pub fn observe(&mut self, record: &Record) {
         let Record { at, vp, cpu, what } = *record;

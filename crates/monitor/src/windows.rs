@@ -319,6 +319,11 @@ impl Monitor {
     /// Moves every window on to `at` and adds a bend there.
     fn bend(&mut self, at: Nanos, has: Has) {
         let at = at.max(self.curve.last().at);
+        if at == self.curve.last().at {
+            // The windows were judged up to here.
+            self.judge_request(at, has);
+            return self.curve.turn(has);
+        }
         let mut oldest = u64::MAX;
         for watch in &mut self.watches {
             watch.advance(&self.curve, at, self.wanted, &mut self.judge);

@@ -24,6 +24,8 @@ pub struct ThreadKey {
 pub struct EngineThread {
     /// Which thread.
     pub key: ThreadKey,
+    /// Its process; in the simulator the number of the thread.
+    pub process: u32,
     /// The CPUs that it may use, a bit each; in the simulator those that it may use at all times of the run.
     pub cpus: u64,
     /// The core's scheduler above it.
@@ -55,6 +57,13 @@ pub trait ChangeableEngine {
     /// # Errors
     /// There is no such VP any more, or it is another thread's.
     fn watch(&mut self, core_vp: CoreVp, tid: u32, vp: ObservedVp) -> Result<(), CoreError>;
+
+    /// Records the events of this VP of a scheduler, which has a number, from now on, and its present state at once. No
+    /// effect if its events are recorded already.
+    ///
+    /// # Errors
+    /// There is no such VP any more.
+    fn record(&mut self, core_vp: CoreVp) -> Result<(), CoreError>;
 
     /// Takes the number of a VP of the core away, and records that the VP left.
     fn unwatch(&mut self, core_vp: CoreVp);

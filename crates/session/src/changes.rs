@@ -30,8 +30,12 @@ pub trait ChangeableRun<'t> {
     /// Passes on all records of the engine up to now. Returns that time.
     fn process_until_now(&mut self) -> Nanos;
 
+    /// The time up to which records have been passed on, which is a moment ago at most, unless records come faster than
+    /// they can be passed on.
+    fn processed_until(&mut self) -> Nanos;
+
     /// The name of a thread.
-    fn thread_name(&self, tid: u32) -> String;
+    fn thread_name(&self, thread: ThreadKey) -> String;
 
     /// Checks that the hierarchy still has its threads. What was found missing before a successful check does not
     /// exist.
@@ -118,7 +122,7 @@ pub trait ChangeableRun<'t> {
     /// Gives a thread below this scheduler a number of its own.
     fn number_thread(&mut self, thread: ThreadKey, scheduler: CoreScheduler) -> Option<ObservedVp> {
         // The number of the thread first: tables cut long names.
-        let name = format!("{} {}", thread.tid, self.thread_name(thread.tid)).into();
+        let name = format!("{} {}", thread.tid, self.thread_name(thread)).into();
         let info = VpInfo { name, child: Child::Thread, ..VpInfo::default() };
         let (engine, registry) = self.parts();
         registry.add_vp(engine, thread.vp, thread.tid, info, scheduler)
@@ -150,7 +154,10 @@ pub trait ChangeableRun<'t> {
         let (engine, registry) = self.parts();
         let thread = match to {
             Promisee::Place(place) => return registry.places.vp(place),
-            Promisee::Scheduler(core_vp) => return Some(engine.built().number(core_vp)).filter(is_some),
+            Promisee::Scheduler(core_vp) => {
+                engine.record(core_vp).ok()?;
+                return Some(engine.built().number(core_vp)).filter(is_some);
+            }
             Promisee::Thread(thread) => thread,
         };
         let EngineThread { vp, scheduler, .. } = living(engine, thread).ok()?;
@@ -162,7 +169,7 @@ pub trait ChangeableRun<'t> {
 
     /// What these VPs of the core were promised and received.
     fn observed(&mut self, core_vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {
-        let now = self.process_until_now();
+        let now = self.processed_until();
         let (engine, registry) = self.parts();
         let observed = core_vps.iter().map(|core_vp| registry.observed(engine, *core_vp, now)).collect();
         self.goes_on().map(|()| observed)
@@ -175,11 +182,10 @@ pub trait ChangeableRun<'t> {
         if live.contains(&false) { self.goes_on().map(|()| live) } else { Ok(live) }
     }
 
-    /// Where a thread is, if it exists. Its owner and name come from elsewhere.
+    /// A thread and where it is, if it exists. Its owner comes from elsewhere.
     fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError> {
-        let (engine, registry) = self.parts();
-        match engine.thread(tid) {
-            Some(found) => Ok(Some(place_of(found, registry))),
+        match self.parts().0.thread(tid) {
+            Some(found) => Ok(Some(self.place_of(found))),
             None => self.goes_on().map(|()| None),
         }
     }
@@ -189,26 +195,27 @@ pub trait ChangeableRun<'t> {
         self.parts().0.tids()
     }
 
-    /// Where all threads are.
+    /// All threads, and where they are.
     fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
         let tids = self.tids();
         self.threads_of(&tids)
     }
 
-    /// Where these threads are, without threads that do not exist.
+    /// These threads, and where they are, without threads that do not exist.
     fn threads_of(&mut self, tids: &[u32]) -> Result<Vec<Thread>, EngineError> {
-        let (engine, registry) = self.parts();
-        let found = tids.iter().filter_map(|tid| engine.thread(*tid));
-        let threads = found.collect::<Vec<_>>().into_iter().map(|found| place_of(found, registry)).collect();
+        let of = |tid: &u32| self.parts().0.thread(*tid).map(|found| self.place_of(found));
+        let threads = tids.iter().filter_map(of).collect();
         self.goes_on().map(|()| threads)
     }
-}
 
-/// A thread as the engine has found it, without owner and name.
-fn place_of(found: EngineThread, registry: &RunRegistry) -> Thread {
-    let EngineThread { key, cpus, scheduler, vp } = found;
-    let (pinned, slot) = (cpus & registry.cpus != registry.cpus, registry.places.of(vp));
-    Thread { key, pid: key.tid, comm: String::new(), uid: None, pinned, scheduler, slot }
+    /// A thread as the engine has found it, without its owner.
+    fn place_of(&mut self, found: EngineThread) -> Thread {
+        let EngineThread { key, process, cpus, scheduler, vp } = found;
+        let comm = self.thread_name(key);
+        let registry = self.parts().1;
+        let (pinned, slot) = (cpus & registry.cpus != registry.cpus, registry.places.of(vp));
+        Thread { key, pid: process, comm, uid: None, pinned, scheduler, slot }
+    }
 }
 
 /// Where a thread is, if the TID still belongs to the same thread.
@@ -314,8 +321,12 @@ mod tests {
             if self.has_ended { Err(EngineError::Ended) } else { Ok(()) }
         }
 
-        fn thread_name(&self, tid: u32) -> String {
-            self.run.thread_name(tid)
+        fn processed_until(&mut self) -> Nanos {
+            self.run.processed_until()
+        }
+
+        fn thread_name(&self, thread: ThreadKey) -> String {
+            self.run.thread_name(thread)
         }
     }
 

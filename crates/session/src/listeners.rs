@@ -71,6 +71,11 @@ impl<'t> Listeners<'t> {
         self.note(traced.and(listed));
     }
 
+    /// Whether what a VP does from moment to moment is judged or shown.
+    pub fn needs_records_of(&self, vp: ObservedVp) -> bool {
+        self.draws() || self.virtual_time.is_some() || self.observer.needs_records_of(vp)
+    }
+
     /// Whether a file shows what each VP does from moment to moment.
     pub fn draws(&self) -> bool {
         self.timeline.is_some() || self.trace.is_some() || self.timehist.is_some()

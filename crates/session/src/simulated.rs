@@ -52,12 +52,6 @@ impl SimulatedRun<'_> {
     }
 }
 
-impl SimulatedRun<'_> {
-    fn named(&self, thread: Thread) -> Thread {
-        Thread { comm: self.thread_name(thread.key.tid), ..thread }
-    }
-}
-
 impl<'t> ChangeableRun<'t> for SimulatedRun<'t> {
     type Engine = Simulation;
 
@@ -72,13 +66,17 @@ impl<'t> ChangeableRun<'t> for SimulatedRun<'t> {
         simulation.now()
     }
 
+    fn processed_until(&mut self) -> Nanos {
+        self.process_until_now()
+    }
+
     /// Simulated time stands still during a question, so the run cannot end.
     fn goes_on(&mut self) -> Result<(), EngineError> {
         Ok(())
     }
 
-    fn thread_name(&self, tid: u32) -> String {
-        self.registry.listeners.observer.topology().child_name(ObservedVp(tid)).to_owned()
+    fn thread_name(&self, thread: ThreadKey) -> String {
+        self.registry.listeners.observer.topology().child_name(ObservedVp(thread.tid)).to_owned()
     }
 }
 
@@ -136,7 +134,7 @@ impl RunningEngine for SimulatedRun<'_> {
     }
 
     fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError> {
-        Ok(ChangeableRun::thread(self, tid)?.map(|thread| self.named(thread)))
+        ChangeableRun::thread(self, tid)
     }
 
     fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError> {
@@ -151,8 +149,7 @@ impl RunningEngine for SimulatedRun<'_> {
 
 impl Readings for SimulatedRun<'_> {
     fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
-        let threads = ChangeableRun::threads(self)?;
-        Ok(threads.into_iter().map(|thread| self.named(thread)).collect())
+        ChangeableRun::threads(self)
     }
 
     fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {

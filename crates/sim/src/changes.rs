@@ -81,6 +81,11 @@ impl ChangeableEngine for Simulation {
         self.built.core.watch(core_vp, true)
     }
 
+    /// All VPs of schedulers are recorded in a run that changes.
+    fn record(&mut self, _: CoreVp) -> Result<(), CoreError> {
+        Ok(())
+    }
+
     fn unwatch(&mut self, core_vp: CoreVp) {
         let vp = self.built.number(core_vp);
         if vp != ObservedVp::NONE {
@@ -96,7 +101,8 @@ impl ChangeableEngine for Simulation {
         let planned = &self.plan.groups[thread.group as usize];
         let cpus = planned.affinities().fold(self.built.core.vp(core_vp)?.usable, |cpus, mask| cpus & mask);
         let key = ThreadKey { tid, vp: core_vp, generation: 0 };
-        Some(EngineThread { key, scheduler: self.built.core.parent(core_vp), cpus, vp: ObservedVp(tid) })
+        let scheduler = self.built.core.parent(core_vp);
+        Some(EngineThread { key, process: tid, scheduler, cpus, vp: ObservedVp(tid) })
     }
 
     fn default_scheduler(&self) -> CoreScheduler {

@@ -442,3 +442,24 @@ fn what_the_topology_does_not_have_is_ignored() {
     let result = observe(vec![promise], &records);
     assert_eq!((result.threads[0].ran, result.guarantees.len()), (Nanos(2), 1));
 }
+
+/// Threads, the root, what is promised something and what steals need their records; a scheduler below them does not.
+#[test]
+fn schedulers_without_a_promise_need_no_records() {
+    let mut topology = topology();
+    let of_scheduler = |steals| VpInfo {
+        parent: Some(ObservedScheduler(0)),
+        child: Child::Scheduler(ObservedScheduler(1)),
+        steals,
+        ..VpInfo::default()
+    };
+    topology.vps.extend([of_scheduler(false), of_scheduler(true)]);
+    let needed =
+        |observer: &Observer| (1..7).map(ObservedVp).filter(|vp| observer.needs_records_of(*vp)).collect();
+    let mut observer = Observer::new(topology, Vec::new());
+    let without: Vec<_> = needed(&observer);
+    assert_eq!(without, [1, 2, 3, 4, 6].map(ObservedVp));
+    observer.promise(promise(5, 10, 1, 0), Nanos(0));
+    let with: Vec<_> = needed(&observer);
+    assert_eq!(with, [1, 2, 3, 4, 5, 6].map(ObservedVp));
+}

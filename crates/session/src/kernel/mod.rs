@@ -5,13 +5,14 @@ mod alarm;
 mod checks;
 mod commands;
 mod devices;
-mod identity;
+
 mod keeper;
 mod next_engine;
 mod owners;
 mod pages;
 mod run;
 mod server;
+mod users;
 
 pub use commands::start_command;
 pub use keeper::{Keeper, keep};

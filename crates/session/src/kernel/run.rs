@@ -8,7 +8,6 @@ use super::alarm::Alarm;
 use super::checks::Checks;
 use super::commands::Commands;
 use super::devices::Devices;
-use super::identity;
 use super::keeper::Keeper;
 use super::next_engine::{EngineCache, FoundEngine, NextEngine, PreparedEngine, engine_with, prepare};
 use crate::changes::ChangeableRun;
@@ -22,7 +21,7 @@ use hls_hierarchy::model::Child;
 use hls_kernel_engine::{BuiltIn, Domain, Engine, Notice};
 use hls_monitor::event::{ObservedVp, Record, What};
 use hls_monitor::result::{AttachTimes, RunResult};
-use hls_plan::Plan;
+use hls_plan::{Plan, ThreadKey};
 use hls_real_threads::ThreadProcess;
 use hls_units::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -144,7 +143,8 @@ impl<'t> Run<'t> {
 
     /// Lets workloads and commands begin; times count from now.
     pub fn begin(&mut self, length: Option<Nanos>) -> Result<(), Error> {
-        self.engine.begin().map_err(failed)?;
+        let listeners = &self.registry.listeners;
+        self.engine.begin(|vp| listeners.needs_records_of(vp)).map_err(failed)?;
         if let Some(load) = &mut self.load {
             load.go(length.unwrap_or(ENDLESS));
         }
@@ -330,6 +330,10 @@ impl<'t> ChangeableRun<'t> for Run<'t> {
         })
     }
 
+    fn processed_until(&mut self) -> Nanos {
+        self.batch.front().map_or(self.taken_until, |record| record.at)
+    }
+
     fn goes_on(&mut self) -> Result<(), EngineError> {
         match self.engine.is_attached() {
             Ok(true) => Ok(()),
@@ -338,8 +342,8 @@ impl<'t> ChangeableRun<'t> for Run<'t> {
         }
     }
 
-    fn thread_name(&self, tid: u32) -> String {
-        identity::name(tid)
+    fn thread_name(&self, thread: ThreadKey) -> String {
+        String::from_utf8_lossy(&self.engine.name_of(thread.vp)).into_owned()
     }
 }
 

@@ -4,18 +4,18 @@
 //! the run's thread, and waits for the answers; so no request sees the engine, or the observer, in the middle of a
 //! step.
 
-use super::identity::Identity;
 use super::next_engine::{NextEngine, prepare};
 use super::pages::make_pages;
 use super::run::Run;
+use super::users;
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
 use crate::registry::{self, DisabledPolicies};
 use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_control::{
-    Created, EngineError, HierarchyChange, Layout, Manager, Named, Observed, Pages, PolicyDisabled,
-    PolicySource, Preparation, Prepared, Promisee, Readings, RunningEngine, Socket, Thread, add_used, serve,
+    Created, EngineError, HierarchyChange, Layout, Manager, Observed, Pages, PolicyDisabled, PolicySource,
+    Preparation, Prepared, Promisee, Readings, RunningEngine, Socket, Thread, add_used, serve,
 };
 use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp};
@@ -230,20 +230,12 @@ impl RunningEngine for RemoteRun {
     }
 
     fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError> {
-        self.ask(move |run| run.thread(tid))?.map_or(Ok(None), identified)
+        self.ask(move |run| run.thread(tid))?.map_or(Ok(None), with_user)
     }
 
     fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError> {
         let threads = threads.to_vec();
         self.ask(move |run| run.live(&threads))
-    }
-
-    fn named(threads: Vec<Named>) -> Result<Vec<Named>, EngineError> {
-        let named = |Named { thread, .. }: Named| {
-            let identity = Identity::of(thread)?;
-            Ok(identity.map(|Identity { pid, comm, .. }| Named { thread, process: pid, comm }))
-        };
-        threads.into_iter().filter_map(|thread| named(thread).transpose()).collect()
     }
 
     /// Does not wait: questions are answered in their order.
@@ -277,11 +269,9 @@ impl Readings for RemoteRun {
     }
 }
 
-/// A thread with the system's data about it, unless it has ended. The socket's threads read the data, so that the run
-/// need not wait.
-fn identified(thread: Thread) -> Result<Option<Thread>, EngineError> {
-    let identity = Identity::of(thread.key.tid)?;
-    Ok(identity.map(|Identity { pid, comm, uid }| Thread { pid, comm, uid, ..thread }))
+/// A thread with its user, unless it has ended. The socket's threads read `/proc`, so that the run need not wait.
+fn with_user(thread: Thread) -> Result<Option<Thread>, EngineError> {
+    Ok(users::user_of(thread.key.tid)?.map(|uid| Thread { uid, ..thread }))
 }
 
 #[cfg(test)]
