@@ -70,3 +70,5 @@ pub use pages::Pages;
 pub use refusal::Refusal;
 #[cfg(feature = "engine")]
 pub use replay::Replay;
+#[cfg(feature = "engine")]
+pub use state::refuse_beside_another;

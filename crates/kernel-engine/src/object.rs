@@ -5,7 +5,7 @@
 //! with its task, and writes its answer there. The kernel chooses where the arena lies.
 
 use crate::built_in::BuiltIn;
-use crate::{Error, Refusal};
+use crate::{Error, Refusal, state};
 use libbpf_rs::btf::{Btf, types::Struct};
 use libbpf_rs::{
     AsRawLibbpf, ErrorKind, Link, MapCore, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel,
@@ -114,13 +114,8 @@ impl Loaded {
         let found = self.object.maps_mut().find(|map| map.name() == name);
         let mut found = found.ok_or_else(|| Error::Failed(format!("found no BPF map `{name}`")))?;
         found.attach_struct_ops().map_err(|error| {
-            let who = fs::read_to_string("/sys/kernel/sched_ext/root/ops");
-            Error::Failed(match who {
-                Ok(name) => {
-                    format!("another scheduler, `{}`, has the machine; there can be one", name.trim())
-                }
-                Err(_) => format!("the kernel does not take the scheduler: {error:#}"),
-            })
+            let refused = || Error::Failed(format!("the kernel does not take the scheduler: {error:#}"));
+            state::another().unwrap_or_else(refused)
         })
     }
 

@@ -2,7 +2,7 @@
 //! it is taking threads back before it takes the first one.
 
 use crate::Error;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 
@@ -27,6 +27,23 @@ impl State {
     }
 }
 
+/// Fails if another scheduler has the machine. To be called before an engine is loaded, so that no user waits for an
+/// engine that cannot be attached.
+pub fn refuse_beside_another() -> Result<(), Error> {
+    // Where sched_ext is missing, the load says so.
+    let Ok(state) = State::open() else { return Ok(()) };
+    match state.is_enabled()? {
+        true => another().map_or(Ok(()), Err),
+        false => Ok(()),
+    }
+}
+
+/// The error that another scheduler has the machine, if one has.
+pub fn another() -> Option<Error> {
+    let name = fs::read_to_string("/sys/kernel/sched_ext/root/ops").ok()?;
+    Some(Error::Failed(format!("another scheduler, `{}`, has the machine; there can be one", name.trim())))
+}
+
 fn unreadable(error: io::Error) -> Error {
     Error::Failed(format!("{PATH} cannot be read: {error}"))
 }
@@ -34,7 +51,6 @@ fn unreadable(error: io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     #[test]
     fn the_state_is_that_of_the_moment() {

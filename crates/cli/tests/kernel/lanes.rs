@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// How much of everything, in variables that each script has before its first line. The guard is the seconds of exact
 /// time after which a script of the gate has failed: it would not end any more.
-const GATE: &str = "KILLS='0 1 attached'\nCYCLES=1\nSTORM=2\nCHURN=20\nDEPTHS='1 8'\nGUARD=1800\n";
+const GATE: &str = "KILLS='0 1 attached'\nCYCLES=0\nSTORM=2\nCHURN=20\nDEPTHS='1 8'\nGUARD=1800\n";
 const NIGHT: &str = "KILLS=\"$(seq 0 40) attached\"\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\n\
     CHURN=120\nMIXED=60\nAGENTS=25\nFLOODS=600\nDEPTHS='2 4'\n";
 const STORM: &str = "CHURN=1800\nMIXED=600\nAGENTS=600\n";

@@ -234,8 +234,11 @@ hotplug_until() {
 }
 
 # of THREAD FIELD: prints a field that `hls ctl status` has of a thread.
-of() {
-	hls ctl status --json | awk -v thread="$1," -v field="\"$2\":" '
+of() { hls ctl status --json | said_of "$@"; }
+
+# said_of THREAD FIELD: prints a field that the status at the standard input has of a thread.
+said_of() {
+	awk -v thread="$1," -v field="\"$2\":" '
 		$1 == "\"thread\":" { is_it = $2 == thread }
 		is_it && $1 == field { sub(/^[^:]*: /, ""); gsub(/[",]/, ""); print; exit }'
 }

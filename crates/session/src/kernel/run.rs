@@ -18,7 +18,7 @@ use crate::request::{Options, Step, Subject};
 use crate::worker;
 use hls_control::{EngineError, PolicySource, thread_time};
 use hls_hierarchy::model::Child;
-use hls_kernel_engine::{BuiltIn, Domain, Engine, Notice};
+use hls_kernel_engine::{BuiltIn, Domain, Engine, Notice, refuse_beside_another};
 use hls_monitor::event::{ObservedVp, Record, What};
 use hls_monitor::result::{AttachTimes, RunResult};
 use hls_plan::{Plan, ThreadKey};
@@ -92,6 +92,7 @@ impl<'t> Run<'t> {
         let places = Places::new(plan, derived);
         let names = plan.hierarchy.threads.iter().map(|thread| thread.name.clone()).collect();
         let of_load = workload_only(plan);
+        refuse_beside_another().map_err(failed)?;
         let policies: Vec<_> = policies.loaded.iter().map(|loaded| loaded.source.clone()).collect();
         let built_in = BuiltIn::with(plan.hierarchy.schedulers.iter().map(|scheduler| scheduler.policy));
         let (mut domain, engines) = domain(policies, built_in, &**console)?;
