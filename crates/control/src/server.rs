@@ -85,10 +85,11 @@ pub fn serve<E: RunningEngine + Send>(
                 Ok(Some(stream)) if is_root(&stream) => let_in(Peer::ROOT.uid, stream),
                 Ok(Some(stream)) => {
                     has_come = true;
-                    let others = iter::from_fn(|| socket.next_user());
-                    iter::once(stream)
-                        .chain(others.take(MOST_AT_ONCE))
-                        .for_each(|it| door.receive(it, &clients));
+                    let others = iter::from_fn(|| socket.next_user()).take(MOST_AT_ONCE);
+                    iter::once(stream).chain(others).for_each(|stream| match is_root(&stream) {
+                        true => let_in(Peer::ROOT.uid, stream),
+                        false => door.receive(stream, &clients),
+                    });
                 }
                 Ok(None) if shut_until.is_some() => {}
                 Ok(None) => {
