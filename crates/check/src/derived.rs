@@ -63,9 +63,7 @@ impl Derived {
     /// The VPs with a guarantee that can be held against a run. If a guarantee holds on only some of an edge's VPs, at
     /// any time on others, the records of a single VP cannot show whether it was kept.
     pub fn watchable<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (ObservedVp, &'a Guarantee)> {
-        let partly = |edge: &&PlannedEdge| self.label(edge.edge, 0).1 < edge.vps.len();
-        let left_out: HashSet<ObservedVp> =
-            plan.edges.iter().filter(partly).flat_map(|edge| edge.vps.iter().copied()).collect();
+        let left_out = vps_of(plan, |edge| self.label(edge.edge, 0).1 < edge.vps.len());
         self.labels(plan).filter(move |(vp, _)| !left_out.contains(vp))
     }
 
@@ -99,12 +97,10 @@ impl Derived {
     /// other thread relies on what they are promised, and all of them change their state each time that `hls` works.
     pub fn promises(&self, plan: &Plan) -> Vec<Promise> {
         let mut promises = Vec::new();
-        let is_added = |edge: &&PlannedEdge| match plan.hierarchy.edge(edge.edge).child {
+        let added = vps_of(plan, |edge| match plan.hierarchy.edge(edge.edge).child {
             Child::Scheduler(child) => plan.hierarchy.schedulers[child].is_added,
             Child::Thread(_) => false,
-        };
-        let added: HashSet<ObservedVp> =
-            plan.edges.iter().filter(is_added).flat_map(|edge| edge.vps.iter().copied()).collect();
+        });
         let machine = self.machine(plan);
         let reservations = reservations(&self.analysis, &self.input, plan);
         // Instances of one thread mostly have one guarantee, and its windows take a while to compute.
@@ -134,6 +130,11 @@ impl Derived {
         let asked = self.input.graph.edges.iter().filter(|edge| edge.requested.is_some());
         (asked.count(), self.refused.iter().filter(|is_refused| **is_refused).count())
     }
+}
+
+/// The VPs of the edges to schedulers for which `is_such` is true.
+fn vps_of(plan: &Plan, is_such: impl Fn(&PlannedEdge) -> bool) -> HashSet<ObservedVp> {
+    plan.edges.iter().filter(|edge| is_such(edge)).flat_map(|edge| edge.vps.iter().copied()).collect()
 }
 
 /// For each edge, whether it asks for something that its label does not give. A thread may have thousands of instances,

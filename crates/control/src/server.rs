@@ -39,6 +39,11 @@ const MAX_CLIENTS_OF_A_USER: usize = 8;
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection on which nothing comes for this time is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The most connections of users that are accepted at once, after the first one.
+const FURTHER_AT_ONCE: usize = 7;
+/// The door's pause after connections is this many times as long as a user's pause after a request that took as much
+/// CPU time.
+const PAUSES: u32 = 2;
 /// How often the server looks for promoted schedulers without threads.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -85,7 +90,7 @@ pub fn serve<E: RunningEngine + Send>(
                 Ok(Some(stream)) if is_root(&stream) => let_in(Peer::ROOT.uid, stream),
                 Ok(Some(stream)) => {
                     has_come = true;
-                    let others = iter::from_fn(|| socket.next_user()).take(MOST_AT_ONCE);
+                    let others = iter::from_fn(|| socket.next_user()).take(FURTHER_AT_ONCE);
                     iter::once(stream).chain(others).for_each(|stream| match is_root(&stream) {
                         true => let_in(Peer::ROOT.uid, stream),
                         false => door.receive(stream, &clients),
@@ -105,7 +110,8 @@ pub fn serve<E: RunningEngine + Send>(
                 }
                 Err(error) => break Err(error),
             }
-            if has_come | (shut_until.is_none() && door.let_one_in(let_in)) {
+            let has_let_in = shut_until.is_none() && door.let_one_in(let_in);
+            if has_come || has_let_in {
                 door.shut_after(thread_time().saturating_sub(begun));
             }
         };
@@ -154,11 +160,6 @@ impl<E: RunningEngine + Send> Staff<'_, '_, '_, E> {
 fn is_root(stream: &UnixStream) -> bool {
     matches!(socket_peercred(stream), Ok(peer) if peer.uid.is_root())
 }
-
-/// How many times as long as after a request of the same length the door stays shut after connections.
-const PAUSES: u32 = 2;
-/// The most further connections that are accepted at once.
-const MOST_AT_ONCE: usize = 7;
 
 /// Users' connections before they are let in. Accepting a connection is cheap, letting it in is not: so accepted
 /// connections wait, and the users take turns. Both together have about 1 % of a CPU.
@@ -307,8 +308,8 @@ impl Drop for Client<'_> {
     }
 }
 
-/// The connection to close for a new one, if the limit is reached: the longest idle one of the user who has the most
-/// connections.
+/// The connection that makes room for a new one when the limit is reached: of the user with the most connections, the
+/// one that has been idle longest.
 fn to_close(open: &HashMap<u64, Open>) -> Option<u64> {
     let of_users = || open.iter().filter(|(_, open)| open.person != Peer::ROOT.uid);
     if of_users().count() < MAX_CLIENTS {
@@ -439,7 +440,7 @@ fn is_passing(error: &io::Error) -> bool {
 mod tests {
     use super::*;
 
-    /// Many users who have all connections do not keep another user out.
+    /// Another user gets a connection even if many users together have all of them.
     #[test]
     fn nobody_is_kept_out() {
         let (stream, _other) = UnixStream::pair().unwrap();

@@ -117,6 +117,8 @@ pub struct VpEntry {
     pub state: VpState,
     /// Ready, but out of budget.
     pub throttled: bool,
+    /// Its changes of state are recorded.
+    pub watched: bool,
     /// It claims a CPU, or seeks one.
     pub seeking: bool,
     /// Where it runs, or ran last.
@@ -291,6 +293,7 @@ impl View {
             child: CoreScheduler(raw.child),
             state: VpState::from(raw.state),
             throttled: has(2),
+            watched: has(8),
             seeking: has(64),
             cpu: raw.cpu,
             usable: raw.usable,

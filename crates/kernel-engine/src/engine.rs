@@ -76,8 +76,6 @@ pub struct Engine {
     pub(crate) weighing: Weighing,
     /// Whether there was more to look at than time allowed.
     is_behind: bool,
-    /// The VPs of the plan's schedulers that have a number and are not recorded.
-    pub(crate) unrecorded: HashSet<CoreVp>,
     /// Closed places of the plan: their schedulers may be gone, and other schedulers may have their numbers.
     pub(crate) closed: HashSet<ObservedVp>,
     /// The core's scheduler for all threads that the file does not name, and the parameters there.
@@ -139,7 +137,6 @@ impl Engine {
             is_behind: false,
             links: Vec::new(),
             pulses: Pulses::default(),
-            unrecorded: HashSet::new(),
             closed: HashSet::new(),
             began: Nanos::ZERO,
             decisions: 0,
@@ -202,12 +199,8 @@ impl Engine {
         self.decisions = core.view().decisions();
         of_schedulers.begin(core.view(), self.began);
         for (core_vp, &mut vp) in (0..).map(CoreVp).zip(planned).filter(|(_, vp)| **vp != ObservedVp::NONE) {
-            let is_recorded = needs(vp);
-            if !is_recorded {
-                self.unrecorded.insert(core_vp);
-            }
             // A thread that ended meanwhile has nothing to be recorded.
-            let _ = core.watch(core_vp, is_recorded);
+            let _ = core.watch(core_vp, needs(vp));
         }
         Ok(())
     }
@@ -311,7 +304,6 @@ impl Engine {
     /// Takes the number of a VP of the core away. The VP had it until `at`, which is no earlier than the last poll.
     pub(crate) fn unwatch_from(&mut self, core_vp: CoreVp, at: Nanos) {
         let vp = self.built.number(core_vp);
-        self.unrecorded.remove(&core_vp);
         if vp != ObservedVp::NONE {
             self.take_records();
             self.built.name(core_vp, ObservedVp::NONE);
@@ -360,7 +352,7 @@ impl Engine {
         self.built.core.messenger()
     }
 
-    /// Makes new pages for a scheduler whose policy has pages (`include/hls_pages.h`), for the process that runs it
+    /// Makes new pages for a scheduler of a policy with pages (`include/hls_pages.h`), for the process that runs it
     /// from now on. The scheduler no longer reads older pages of an earlier process. Until it gets pages, it uses the
     /// parameters in the hierarchy.
     ///
@@ -463,13 +455,6 @@ impl ChangeableEngine for Engine {
         // a number of its own.
         self.built.name(core_vp, vp);
         Ok(())
-    }
-
-    fn record(&mut self, core_vp: CoreVp) -> Result<(), CoreError> {
-        match self.unrecorded.remove(&core_vp) {
-            true => self.built.core.watch(core_vp, true),
-            false => Ok(()),
-        }
     }
 
     fn unwatch(&mut self, core_vp: CoreVp) {

@@ -79,12 +79,10 @@ impl Engine {
 
     /// The state of each VP that is recorded, and its CPU, as a record would tell it.
     fn states(&mut self) -> Vec<(ObservedVp, u16, What)> {
-        let Engine { built: Built { core, planned, .. }, unrecorded, .. } = self;
-        let is_recorded =
-            |(core_vp, vp): &(CoreVp, &ObservedVp)| **vp != ObservedVp::NONE && !unrecorded.contains(core_vp);
-        let named = (0..).map(CoreVp).zip(&*planned).filter(is_recorded);
+        let Built { core, planned, .. } = &mut self.built;
+        let named = (0..).map(CoreVp).zip(&*planned).filter(|(_, vp)| **vp != ObservedVp::NONE);
         let state = |(core_vp, &vp): (CoreVp, &ObservedVp)| {
-            let VpEntry { state, cpu, .. } = core.view().vp(core_vp)?;
+            let VpEntry { state, cpu, .. } = core.view().vp(core_vp).filter(|vp| vp.watched)?;
             let what = match state {
                 VpState::Waiting => What::Release,
                 VpState::Ready => What::Request,

@@ -34,12 +34,12 @@ pub struct EngineThread {
     pub vp: ObservedVp,
 }
 
-/// An engine whose hierarchy can change while it runs.
+/// An engine with a hierarchy that can change while it runs.
 pub trait ChangeableEngine {
     /// The core that it runs.
     type Core: Calls;
 
-    /// The hierarchy in the core, whose entry points change it.
+    /// The hierarchy in the core; the entry points of the core change it.
     fn built(&mut self) -> &mut Built<Self::Core>;
 
     /// What can be read of the core.
@@ -57,13 +57,6 @@ pub trait ChangeableEngine {
     /// # Errors
     /// There is no such VP any more, or it is another thread's.
     fn watch(&mut self, core_vp: CoreVp, tid: u32, vp: ObservedVp) -> Result<(), CoreError>;
-
-    /// Records the events of this VP of a scheduler, which has a number, from now on, and its present state at once. No
-    /// effect if its events are recorded already.
-    ///
-    /// # Errors
-    /// There is no such VP any more.
-    fn record(&mut self, core_vp: CoreVp) -> Result<(), CoreError>;
 
     /// Takes the number of a VP of the core away, and records that the VP left.
     fn unwatch(&mut self, core_vp: CoreVp);

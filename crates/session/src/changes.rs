@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Manager ─► HierarchyChange ─► carry_out ─┬─► the core's entry point
-//!                                           └─► RunRegistry: who it is in the result
+//!                                           └─► RunRegistry: its number in the result
 //! ```
 //!
 //! Relies on its caller to make one change at a time, between two steps of the run. Decides nothing: the manager has
@@ -19,7 +19,7 @@ use hls_monitor::result::{Child, SchedulerInfo, VpInfo};
 use hls_plan::{ChangeableEngine, EngineThread, ThreadKey, VpUsage};
 use hls_units::Nanos;
 
-/// A run whose hierarchy can change: an engine, and the registry of its VPs and schedulers.
+/// A run with a hierarchy that can change: an engine, and the registry of its VPs and schedulers.
 pub trait ChangeableRun<'t> {
     /// What carries it out.
     type Engine: ChangeableEngine;
@@ -155,7 +155,9 @@ pub trait ChangeableRun<'t> {
         let thread = match to {
             Promisee::Place(place) => return registry.places.vp(place),
             Promisee::Scheduler(core_vp) => {
-                engine.record(core_vp).ok()?;
+                if !engine.view().vp(core_vp)?.watched {
+                    engine.built().core.watch(core_vp, true).ok()?;
+                }
                 return Some(engine.built().number(core_vp)).filter(is_some);
             }
             Promisee::Thread(thread) => thread,

@@ -206,15 +206,10 @@ impl<'t> RunRegistry<'t> {
         self.listeners.promise(Promise { vp, ..promise }, now);
     }
 
-    /// Whether what this VP does is recorded.
-    pub fn is_recorded(&self, vp: ObservedVp) -> bool {
-        vp != ObservedVp::NONE && self.listeners.needs_records_of(vp)
-    }
-
     /// What a VP of the core was promised and received. A VP that is not recorded was promised nothing.
     pub fn observed(&self, engine: &mut impl ChangeableEngine, core_vp: CoreVp, now: Nanos) -> Observed {
         let vp = engine.built().number(core_vp);
-        if !self.is_recorded(vp) {
+        if vp == ObservedVp::NONE || !self.listeners.needs_records_of(vp) {
             return Observed { ran: engine.ran(core_vp), ..Observed::default() };
         }
         let standing = self.listeners.observer.standing(vp, now);

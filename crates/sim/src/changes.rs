@@ -81,11 +81,6 @@ impl ChangeableEngine for Simulation {
         self.built.core.watch(core_vp, true)
     }
 
-    /// All VPs of schedulers are recorded in a run that changes.
-    fn record(&mut self, _: CoreVp) -> Result<(), CoreError> {
-        Ok(())
-    }
-
     fn unwatch(&mut self, core_vp: CoreVp) {
         let vp = self.built.number(core_vp);
         if vp != ObservedVp::NONE {

@@ -4,8 +4,8 @@
 # whose time is exact.
 #
 # The files of /usr/kernel/literature have a hierarchy each. Requests build it below a root of fixed priorities, above
-# all others; its threads do there what `hls baseline` has them do. The root gives it the whole CPU, so that nobody else
-# runs meanwhile but who counts the seconds, in a real-time class.
+# all others; its threads do there what `hls baseline` has them do. The root gives it the whole CPU: no other thread runs
+# meanwhile, except the one that counts the seconds, which has a real-time class.
 . /usr/kernel/lib.sh
 
 # requests FILE: prints the requests that bring the file's hierarchy. A statement is a line that has its parameters.
@@ -85,8 +85,8 @@ is_kept() {
 	echo "$policy: owed $((owed / 1000000)) ms"
 }
 
-# in_one_engine FILE: the file's hierarchy comes to the one that runs, and goes.
-in_one_engine() {
+# schedules FILE: the file's hierarchy comes to the one that runs, schedules its threads, and goes.
+schedules() {
 	begin "$1"
 	chrt -f 1 sh -c "kill -CONT $load; sleep 2; kill -STOP $load"
 	is_kept "$1"
@@ -99,7 +99,7 @@ start /usr/kernel/stride.kdl --slack $slack
 answers
 for file in /usr/kernel/literature/*.kdl; do
 	policy=$(basename "$file" .kdl)
-	in_one_engine "$file"
+	schedules "$file"
 done
 none_is_lost
 stop
