@@ -291,7 +291,7 @@ int engine_enqueue(u64 *ctx)
 	return 0;
 }
 
-/* The decision for a CPU whose thread has blocked, or lost the CPU. */
+/* The decision for a CPU after its thread has blocked, or lost the CPU. */
 SEC("struct_ops/engine_dispatch")
 int engine_dispatch(u64 *ctx)
 {

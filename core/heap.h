@@ -50,7 +50,7 @@ static __always_inline bool heap_settle(node_t *nodes, u32 i)
 	return true;
 }
 
-/* Merges two heaps: down along their right children, then back up. Returns the root, whose `up` is 0. */
+/* Merges two heaps: down along their right children, then back up. Returns the root; its `up` is 0. */
 static __always_inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
 {
 	u32 root = 0, last = 0;

@@ -71,7 +71,7 @@ static __always_inline slower_budget_t *slower_list(hls_t *h, u32 s, u32 v)
 	return POLICY_STATE(struct slower, s)->budget[list % SLOWER_CHILDREN];
 }
 
-/* The index of the first budget whose deadline is at or after `at`. */
+/* The index of the first budget with a deadline at or after `at`. */
 static __always_inline u32 slower_index(const slower_budget_t *list, u32 count, u64 at)
 {
 	u32 i = opaque(0);

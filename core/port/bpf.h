@@ -49,7 +49,7 @@ typedef long long s64;
 
 /*
  * True until the kernel's own bound on loops is reached (the may_goto instruction): with can_loop in its condition, the
- * verifier accepts a loop whose trip count it cannot see. The core's loops all end long before that bound.
+ * verifier accepts a loop with a trip count that it cannot see. The core's loops all end long before that bound.
  */
 #define port_can_loop()                                                  \
 	({                                                               \

@@ -28,8 +28,8 @@ enum { ASKED_TIMES_MESSAGES(HLS_MESSAGE_INDEX) };
 enum { ASKED_TIMES_RUN_IN_FIELDS(HLS_PARAM_INDEX) };
 
 struct asked_times {
-	u32 asked;              /* heap of VPs whose time is to come, by that time */
-	struct hls_queue due;   /* VPs whose time has come, by that time */
+	u32 asked;              /* heap of VPs with a time to come, by that time */
+	struct hls_queue due;   /* VPs with a time that has come, by that time */
 	struct hls_fifo others; /* VPs that have asked for no time, in turn */
 };
 
@@ -114,7 +114,7 @@ static void asked_times_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 		POLICY_VP(struct asked_times_vp, v)->at = 0;
 }
 
-/* A VP whose time has come preempts one without a time, and one with a later time. */
+/* A VP with a time that has come preempts one without a time, and one with a later time. */
 static bool asked_times_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	u64 asked = POLICY_VP(struct asked_times_vp, ready)->at,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Ranks: a thread says by a message what rank its present work has, and the greatest goes first. For servers whose
- * threads do the work of others, now for one who pays and now for one who does not.
+ * Ranks: a thread says by a message what rank its present work has, and the greatest goes first. For servers with
+ * threads that do the work of clients, now for a client that pays and now for one that does not.
  */
 #include "../core/levels.h"
 

@@ -2,13 +2,13 @@
 /*
  * Borrowed virtual time (K. J. Duda, D. R. Cheriton, SOSP 1999), as a process, in its simple form: shares and warps,
  * without limits on these. `HLS_SETTINGS="0=3ms 1=3 2=1,20ms"` makes the allowance 3 ms, in place of 5 ms, gives
- * the thread in slot 1 a share of 3, and that in slot 2 a share of 1 and a warp of 20 ms: so much CPU time it may get
- * ahead of its turn. Elsewhere the share is 1.
+ * the thread in slot 1 a share of 3, and the thread in slot 2 a share of 1 and a warp of 20 ms: it may get ahead of its
+ * turn by this CPU time. Elsewhere the share is 1.
  *
- * The arithmetic is that of policies/bvt.c, and so are the schedules, on one CPU. A thread's actual virtual time A is
- * the CPU time that it had, divided by its share; its effective virtual time E is A less its warp. The least E runs
- * until it is ahead of the next one by the allowance, in CPU time. Who wakes up with a lesser E has the CPU at once;
- * its A is no less than the least of those that want the CPU.
+ * The arithmetic is the same as in policies/bvt.c, and so are the schedules, on one CPU. A thread's actual virtual time
+ * A is the CPU time that it had, divided by its share; its effective virtual time E is A less its warp. The thread with
+ * the least E runs until it is ahead of the next one by the allowance, in CPU time. A thread that wakes up with a
+ * lesser E has the CPU at once; its A is no less than the least A of the threads that want the CPU.
  */
 #define _GNU_SOURCE
 #include "hls_scheduler.h"
@@ -21,7 +21,7 @@ struct bvt {
 	long long share[HLS_SLOTS];
 	long long allowance_ns;
 	long long now; /* the scheduler's virtual time: it never goes back */
-	unsigned runs; /* who has the CPU until the allowance is used up; HLS_AGENT: nobody */
+	unsigned runs; /* the slot that has the CPU until the allowance is used up; HLS_AGENT: none */
 };
 
 static long long bvt_effective(const struct bvt *bvt, unsigned slot)

@@ -4,8 +4,8 @@
  * 2013, section 2.5), as a process. `HLS_SETTINGS="1=3 2=3 3=1,5ms"` has the threads in slots 1 and 2 at priority 3,
  * the one in slot 3 at priority 1, in turns of 5 ms; elsewhere the priority is 1, and turns are of 10 ms.
  *
- * The greatest priority goes first. An interrupted thread goes on where it was; who wakes up, or whose turn is over,
- * goes behind the others.
+ * The greatest priority goes first. An interrupted thread goes on where it was; a thread goes behind the others
+ * when it wakes up, and when its turn is over.
  */
 #define _GNU_SOURCE
 #include "hls_scheduler.h"

@@ -6,9 +6,9 @@
  * hierarchy runs on this machine, `./pool N WORKERS BELOW`, where BELOW is a scheduler that its user may have others
  * below.
  *
- * There may be more workers than CPUs. Whoever has the most work goes first; a thief that finds nothing gives its CPU
- * to the worker that it would have stolen from, and the kernel is not asked who else might be meant. That is the
- * paper's yield to a process of one's choice, which keeps a pool fast whatever else the machine does.
+ * There may be more workers than CPUs. The worker with the most work goes first; a thief that finds nothing gives its
+ * CPU to the worker that it would have stolen from, and does not leave the choice to the kernel. That is the paper's
+ * yield to a process of one's choice, which keeps a pool fast whatever else the machine does.
  */
 #define _GNU_SOURCE
 #include "hls_scheduler.h"
@@ -60,7 +60,7 @@ static unsigned pool_schedule(struct hls_scheduler *s, unsigned cpu, hls_word ca
 	return pool_richest(s->own, candidates);
 }
 
-/* Thieves yield all the time, and have named who is next: the agent need not know. */
+/* Thieves yield all the time, and have named the next worker: the agent need not know. */
 static const struct hls_user_policy policy = {
     .schedule = pool_schedule,
     .asks =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Turns of a user-level scheduler, whose instructions callgrind counts: `turn CHILDREN COUNT` lets the policy that was
+ * Turns of a user-level scheduler; callgrind counts their instructions. `turn CHILDREN COUNT` lets the policy that was
  * compiled with it have COUNT turns, each for one event, of a child that blocks or wakes up, and with one decision. All
  * children but that one want the CPU all the time. The policy is a program: -Dmain=agent -include policy.c.
  */

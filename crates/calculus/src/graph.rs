@@ -20,8 +20,8 @@ pub struct Graph {
     /// Index of the scheduler below which threads may come that this graph does not have, without being asked; it
     /// promises nothing to any child. `None`: the graph has all threads.
     pub open: Option<usize>,
-    /// Index of a scheduler whose CPU time counts as stolen, but without being declared in `stolen`: its siblings are
-    /// promised what they would be promised without it.
+    /// Index of a scheduler that steals: its CPU time counts as stolen without being declared in `stolen`, and its
+    /// siblings are promised what they would be promised without it.
     pub stealing: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! The manager of a running hierarchy: its tree and policies, who may change what, and how a change becomes known.
+//! The manager of a running hierarchy: its tree and policies, what each user may change, and how changes become known.
 //!
 //! An operation (`operations`, `evacuate`, `policies`) works on a copy of the tree, which becomes the hierarchy by
 //! [`Manager::commit`] once the engine has made the change. Relies on its caller to let one operation in at a time.
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
-/// The user who makes a request.
+/// The user that makes a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// The effective user when the client connected.
@@ -22,7 +22,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Root, who may do everything.
+    /// Root: it may do everything.
     pub const ROOT: Peer = Peer { uid: 0 };
 
     pub(crate) fn is_root(self) -> bool {
@@ -235,7 +235,7 @@ impl<E: RunningEngine> Manager<E> {
     }
 }
 
-/// A thread whose scheduler is not known here.
+/// The error for a thread with a scheduler that is not known here.
 pub(crate) fn nowhere(thread: &Thread) -> Error {
     let Thread { key, scheduler, .. } = thread;
     Error::Failed(format!(

@@ -81,7 +81,7 @@ impl<T, W> Change<T, W> {
     }
 }
 
-/// A change of policies whose next engine is ready to take over.
+/// A change of policies, with a next engine that is ready to take over.
 pub(crate) struct Ready<T, W> {
     what: W,
     sources: Vec<PolicySource>,

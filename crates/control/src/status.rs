@@ -40,7 +40,7 @@ pub struct SchedulerStatus {
     pub policy: String,
     /// Its parameters, as a file has them.
     pub parameters: BTreeMap<String, String>,
-    /// The user who may change what is below it, if it is not root alone.
+    /// The user that may change what is below it, if it is not root alone.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub owner: Option<u32>,
     /// Whether this is the default scheduler, for threads that neither file nor request placed.

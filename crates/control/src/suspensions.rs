@@ -2,8 +2,8 @@
 //! (G. Parmer and R. West, ACM TECS 13(1s), 2013, Table I: COS_STATE_SCHED_EXCL, "only parents may wake a thread that
 //! they suspended").
 //!
-//! A thread is suspended in the name of one scheduler at a time. It stays suspended until a user who may change what
-//! is below that scheduler resumes it, or until the scheduler is destroyed. Relies on the engine to keep a thread
+//! One scheduler at a time may have suspended a thread. The thread stays suspended until a user that may change what is
+//! below that scheduler resumes it, or until the scheduler is destroyed. Relies on the engine to keep a thread
 //! suspended when it moves.
 
 use crate::engine::{EngineError, HierarchyChange, RunningEngine};
@@ -53,7 +53,7 @@ impl<E: RunningEngine> Manager<E> {
         Ok(by)
     }
 
-    /// Resumes threads whose suspending scheduler is gone, and forgets threads that have ended.
+    /// Resumes threads after the scheduler that suspended them is gone, and forgets threads that have ended.
     pub(crate) fn end_suspensions(&mut self) -> Result<(), Error> {
         let keys: Vec<ThreadKey> = self.suspensions.values().map(|suspension| suspension.thread).collect();
         let gone = self.gone(&keys)?;

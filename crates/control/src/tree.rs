@@ -16,7 +16,7 @@ use hls_plan::{ShareScale, ThreadKey};
 use hls_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The parameter whose value is for a child as a whole, not for each of its VPs.
+/// The parameter that has a value for a child as a whole, not for each of its VPs.
 const SHARE: &str = "share";
 
 /// A hierarchy that an engine has built: what a [`Manager`](crate::Manager) starts from.
@@ -28,7 +28,7 @@ pub struct Layout {
     pub schedulers: Vec<CoreScheduler>,
     /// The core's VPs of each edge of the graph to a scheduler; none for threads.
     pub vps: Vec<Vec<CoreVp>>,
-    /// The user who may change what is below each scheduler of the graph, if the file names one.
+    /// The user that may change what is below each scheduler of the graph, if the file names one.
     pub owners: Vec<Option<u32>>,
     /// The scheduler of the graph for threads that neither the file nor a request placed.
     pub default: usize,
@@ -68,7 +68,7 @@ pub(crate) struct Scheduler {
     /// The core's number.
     pub(crate) id: CoreScheduler,
     pub(crate) owner: Option<u32>,
-    /// The user who created it; `None`: it is the file's.
+    /// The user that created it; `None`: the file has it.
     pub(crate) creator: Option<u32>,
     /// Whether it is destroyed when no thread is left below it.
     pub(crate) is_promoted: bool,
@@ -324,7 +324,7 @@ impl Tree {
         label.map_or((Guarantee::Null, 0), |label| (label.absolute(), usize::from(label.count)))
     }
 
-    /// All possible promisees, each with its edge, whose label has the promise, and the number of VPs of that edge.
+    /// All possible promisees, each with the edge that has its promise as label, and the number of VPs of that edge.
     pub(crate) fn promisees(&self) -> BTreeMap<Promisee, (GraphEdge, usize)> {
         let above = self.all().flat_map(|(_, scheduler)| &scheduler.above);
         let of_schedulers = above.flat_map(|Above { edge, vps, .. }| {

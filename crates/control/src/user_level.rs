@@ -1,4 +1,4 @@
-//! User-level schedulers, whose policy is a process: promote, demote, grant and revoke (G. Parmer and R. West,
+//! User-level schedulers, with a process as their policy: promote, demote, grant and revoke (G. Parmer and R. West,
 //! "Predictable and Configurable Component-Based Scheduling in the Composite OS", ACM TECS 13(1s), 2013, Table I).
 //!
 //! A promoted scheduler is destroyed when its last thread has left or ended. Its process may end and be started again
@@ -79,7 +79,7 @@ impl<E: RunningEngine> Manager<E> {
     }
 
     /// Makes new pages for a user-level scheduler, when a new process takes it over. The old pages are no longer
-    /// used. Every user who may change what is below the scheduler may ask for this.
+    /// used. Every user that may change what is below the scheduler may ask for this.
     ///
     /// # Errors
     /// The error has the reason; nothing has changed, unless the system failed: then the scheduler may be without

@@ -15,8 +15,8 @@ const FREE: u32 = 300;
 const MOST: usize = 100;
 
 /// A hierarchy with everything that `sweep` handles before a request: threads with promises, a promoted scheduler, a
-/// promoted scheduler whose last thread has ended, a suspended thread, and a thread suspended by a scheduler that is
-/// gone.
+/// promoted scheduler after the end of its last thread, a suspended thread, and a thread suspended by a scheduler that
+/// is gone.
 fn busy() -> Manager<Native> {
     let mut manager = manager();
     manager.engine().spawn(FREE, Some(ALICE.uid), None);

@@ -101,7 +101,7 @@ fn a_mended_policy_is_given_back() {
     manager.unload(ROOT, "weighted-turns", false).unwrap();
     assert_eq!(manager.load(ROOT, turns(1_000), true).unwrap().given, ["T"]);
 
-    // A build whose parameters do not fit is loaded, but not given back to its scheduler.
+    // A build with parameters that do not fit is loaded, but not given back to its scheduler.
     let mut manager = after_disabling();
     let mut other = turns(1_000);
     other.text = other.text.replace("HLS_MS(10), HLS_US(100)", "HLS_MS(10), HLS_MS(2)");

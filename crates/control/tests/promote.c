@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A program whose thread becomes the agent of a scheduler, and that schedules a child process; says what came of it. */
+/* A program with a thread that becomes the agent of a scheduler, and grants it a child; says what came of it. */
 #define _GNU_SOURCE
 #include "hls.h"
 #include <signal.h>

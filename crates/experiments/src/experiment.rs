@@ -38,7 +38,7 @@ impl Experiment {
     /// All experiments of a folder, in order of name.
     ///
     /// # Errors
-    /// All errors of the first experiment whose tables are wrong, or have no row for one of its hierarchy files.
+    /// All errors of the first experiment with tables that are wrong, or have no row for one of its hierarchy files.
     pub fn find_all(folder: &Path) -> Result<Vec<Experiment>, Vec<String>> {
         let is_one = |path: &PathBuf| [SIMULATED, ON_KERNEL].iter().any(|table| path.join(table).is_file());
         files(folder, "")?.into_iter().filter(is_one).map(Experiment::open).collect()

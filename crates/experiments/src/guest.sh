@@ -2,9 +2,9 @@
 # FIFO names a thread, once more with that thread under SCHED_FIFO. Leaves $OUT/$NAME.{kernel,fair,fifo}.json. Where
 # MACHINE is a hierarchy, the kernel engine runs that one, and the threads of FILE are plain threads below it.
 #
-# Relies on NAME, FILE and LENGTH, and on the names of two threads, either of which may be empty: WATCHED, whose CPU
-# time the kernel traces, as it accounts for it itself, in $OUT/$NAME.trace; and FIFO. Exits with 2 when a run fails,
-# but not when a guarantee is broken.
+# Relies on NAME, FILE and LENGTH, and on the names of two threads, either of which may be empty: WATCHED and FIFO. The
+# kernel traces the CPU time of WATCHED, as it accounts for it itself, in $OUT/$NAME.trace. Exits with 2 when a run
+# fails, but not when a guarantee is broken.
 tracing=/sys/kernel/tracing
 runtime=$tracing/events/sched/sched_stat_runtime
 

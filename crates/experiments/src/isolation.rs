@@ -1,6 +1,6 @@
-//! What others have beside a scheduler whose process does harm, in the simulator: agents of every kind, one to eight
-//! schedulers below each other. Three tables: a neighbour with a promise, a thread of the scheduler above, and a thread
-//! of the scheduler itself.
+//! What other threads have beside a scheduler with a process that does harm, in the simulator: agents of every kind,
+//! one to eight schedulers below each other. Three tables: a neighbour with a promise, a thread of the scheduler above,
+//! and a thread of the scheduler itself.
 //!
 //! ```text
 //!            machine (reservation)
@@ -9,7 +9,7 @@
 //!         /  |   \
 //!    agent own-1  user-2
 //!                 /  |  \
-//!            agent own-2 ...  down to the scheduler whose agent is tried, with its threads
+//!            agent own-2 ...  down to the scheduler with the agent that is tried, and its threads
 //! ```
 
 use crate::decimal::Decimal;

@@ -83,7 +83,7 @@ impl<'a> Run<'a> {
         Ok(Run { rows, has_machine, name: format!("{file}-{run}"), plan })
     }
 
-    /// The name of the thread in the first row whose measure is one of these; empty where there is none.
+    /// The name of the thread in the first row with one of these measures; empty where there is none.
     fn subject(&self, is_one: fn(Measure) -> bool) -> &'a str {
         self.rows.iter().find(|row| is_one(row.measure)).map_or("", |row| &row.of)
     }

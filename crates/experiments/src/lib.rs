@@ -6,7 +6,7 @@
 //! ([`boot`]); [`expected`] reads what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes
 //! the hierarchies of any depth that Figure 10.2 needs. Not tables of rows in files are Table 10.1, by [`operations`],
 //! Vassal's tables, by [`vassal`], policies that are loaded and unloaded, by [`load_unload`], policies beside each
-//! other, by [`shares`] and [`policies`], deadlines, by [`deadlines`], and processes whose policies do harm, by
+//! other, by [`shares`] and [`policies`], deadlines, by [`deadlines`], and processes with policies that do harm, by
 //! [`isolation`]. Reads files, and writes none but what the test machine brings back.
 
 pub mod boot;

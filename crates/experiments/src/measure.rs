@@ -114,7 +114,7 @@ impl Measure {
         matches!(self, Measure::WakeP50 | Measure::WakeP99 | Measure::WakeWorst)
     }
 
-    /// Whether the measure is about the budget of a thread, whose CPU time has to be traced for it.
+    /// Whether the measure is about the budget of a thread: then the CPU time of the thread has to be traced.
     pub fn is_of_budget(self) -> bool {
         matches!(self, Measure::OverrunP99 | Measure::OverrunWorst)
     }

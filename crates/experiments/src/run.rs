@@ -19,7 +19,7 @@ pub struct Outcome {
     pub(crate) plan: Plan,
     /// What each thread and scheduler got.
     pub result: RunResult,
-    /// For a thread whose CPU time was traced, how much CPU time beyond its budget it had in each period of its hard
+    /// If the CPU time of a thread was traced, how much CPU time beyond its budget it had in each period of its hard
     /// reservation, in order of size; otherwise empty.
     pub overruns: Vec<Nanos>,
 }

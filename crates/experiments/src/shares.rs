@@ -1,5 +1,5 @@
-//! How well the policies that give shares keep to them, who gains by cheating, and what a penalty for migration costs:
-//! three tables, in the simulator.
+//! How well the policies that give shares keep to them, what a thread gains by cheating, and what a penalty for
+//! migration costs: three tables, in the simulator.
 //!
 //! The first has the greatest error among threads that always want the CPU: how far from its part of what these threads
 //! had together one of them is. The second has what a thread gets beside another one of the same share that always
@@ -112,7 +112,7 @@ const CHEATING: Nanos = Nanos::from_secs(20);
 /// Penalties for migration, in milliseconds.
 const PENALTIES: [u64; 7] = [0, 1, 2, 5, 10, 20, 50];
 
-/// CPUs, how many threads of the same share always want one of them, and who is beside them.
+/// CPUs, how many threads of the same share always want one of them, and the threads beside them.
 const CROWDS: [(u64, usize, &[Sleeper]); 4] = [(2, 3, &[]), (4, 5, &[]), (4, 7, &[]), (4, 7, &SLEEPERS)];
 
 /// How long threads migrate.

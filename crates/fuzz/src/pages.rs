@@ -9,9 +9,9 @@
 //! ```
 //!
 //! The first byte says how many CPUs, the second how many schedulers, the third which of them are sealed. After that
-//! each byte is an event, by [`Input::event`], and what follows it says to whom it happens. An input that has ended has
-//! zeroes there. Decisions come to an end, and when they have, the core's invariants hold, nobody is on two CPUs, the
-//! neighbour has a CPU if it wants one, and no agent has had more than its allowance.
+//! each byte is an event, by [`Input::event`], and the bytes that follow it are its arguments. An input that has ended
+//! has zeroes there. Decisions come to an end, and when they have, the core's invariants hold, no thread is on two
+//! CPUs, the neighbour has a CPU if it wants one, and no agent has had more than its allowance.
 
 use hls_core::pages::{HELD, Knows, UserWord, decision, slice};
 use hls_core::{CoreVp, Params, PolicyInfo, VpState, policies};
@@ -50,7 +50,7 @@ fn policy(name: &str) -> &'static PolicyInfo {
     policies().iter().find(|policy| policy.name == name).expect("it is built in")
 }
 
-/// A scheduler with this policy, whose first parameters are given; the others have their presets.
+/// A scheduler with this policy, and `given` as its first parameters; the others have their presets.
 fn scheduler(number: usize, name: &str, given: &[u64], below: Vec<(usize, Params)>) -> Event {
     let policy = policy(name);
     let mut params: Vec<u64> =

@@ -3,8 +3,8 @@
 //! Each line is one of these, by its first letter:
 //! ```text
 //!  r{"method":...}   a request of root, as its client sends it, without the NUL
-//!  a{"method":...}   one of Alice, who owns a scheduler
-//!  b{"method":...}   one of Bob, who owns nothing
+//!  a{"method":...}   one of Alice: she owns a scheduler
+//!  b{"method":...}   one of Bob: he owns nothing
 //!  +                 ten milliseconds pass
 //!  -100              thread 100 ends
 //!  !3                the engine fails in the third call from now
@@ -78,7 +78,7 @@ fn request(manager: &Mutex<Manager<Native>>, who: Peer, message: &[u8]) {
     }
 }
 
-/// Who is where in the hierarchy, and what each is promised.
+/// The schedulers and threads of the hierarchy, where each is, and what each is promised.
 fn hierarchy(manager: &Mutex<Manager<Native>>) -> Value {
     let status = manager.lock().expect("no request has panicked").status().expect("the run goes on");
     let status = serde_json::to_value(&status).expect("texts and numbers");

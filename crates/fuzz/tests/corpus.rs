@@ -14,7 +14,7 @@ fn inputs(target: Target) -> Vec<(PathBuf, Vec<u8>)> {
     paths.map(|path| (path.clone(), fs::read(path).expect("a readable file"))).collect()
 }
 
-/// The test fails as the target panics; the input whose name was printed last is to blame.
+/// The test fails as the target panics; the input with the name that was printed last is to blame.
 fn all_pass(target: Target) {
     let inputs = inputs(target);
     assert!(inputs.len() > 10, "found {} inputs for {}", inputs.len(), target.name());

@@ -1,8 +1,8 @@
 //! Golden files: what a person has found good of what a program prints, kept beside the tests that print it again.
 //!
 //! A test calls [`assert_golden`] with a file and a text. Where the two differ the test fails, and shows the first line
-//! that does. Whoever wants the new text runs `make bless`, or the test with `HLS_BLESS=1`, and reads what git says
-//! has changed. For tests alone: this crate writes files of the repository, and panics.
+//! that does. To accept the new text, run `make bless`, or the test with `HLS_BLESS=1`, and read what git says has
+//! changed. For tests alone: this crate writes files of the repository, and panics.
 
 use std::env;
 use std::fmt::Write;

@@ -41,7 +41,7 @@
 //!
 //! On a real machine a thread of the file stands for threads there, and a scheduler may have an owner:
 //! ```kdl
-//! time-sharing "rest" priority=0 default=#true           // where all go whom no thread of the file means; at most one
+//! time-sharing "rest" priority=0 default=#true           // for threads that no `thread` stands for; at most one
 //! round-robin "hls" priority=2 service=#true             // where the threads of hls itself go; at most one
 //! proportional-share "PS" priority=1 owner="alice" {     // she, or owner=1000, may change what is below it, within
 //!     thread "film" command="mpv film.mkv"               // what it is guaranteed

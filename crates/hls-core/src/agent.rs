@@ -31,8 +31,8 @@ impl fmt::Debug for AgentProgram {
 }
 
 impl AgentProgram {
-    /// Opens a shared object, whose code then runs in this process with all its rights: so open only what this user
-    /// may run.
+    /// Opens a shared object. Its code then runs in this process, with all rights of the process: so open only what
+    /// this user may run.
     ///
     /// # Errors
     /// Why the dynamic linker refuses it, or which symbol it lacks.

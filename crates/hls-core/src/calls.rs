@@ -161,7 +161,7 @@ pub trait Calls {
         self.make(Op::Move, call).and_then(answer).map(drop)
     }
 
-    /// Gives a thread an affinity: the CPUs whose bits are set.
+    /// Gives a thread an affinity: the CPUs with a set bit in `cpus`.
     fn set_affinity(&mut self, vp: CoreVp, cpus: u64, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::SetAffinity, Call { value: cpus, ..Call::at(now, vp.0) }).and_then(answer).map(drop)
     }

@@ -201,12 +201,12 @@ impl<'o> Description<'o> {
         Ok(MessageInfo { name, doc, fields: self.params(fields, count, limits::VP_PARAMS)? })
     }
 
-    /// The text whose address is at this place; `None`: NULL, or an empty text.
+    /// The text that the address at this place points to; `None`: NULL, or an empty text.
     fn name(&mut self, at: Place) -> Result<Option<&'static str>> {
         Ok(self.text(at)?.filter(|name| !name.is_empty()))
     }
 
-    /// The text whose address is at this place; `None`: NULL.
+    /// The text that the address at this place points to; `None`: NULL.
     fn text(&mut self, at: Place) -> Result<Option<&'static str>> {
         let Some(place) = self.pointer(at)? else { return Ok(None) };
         let bytes = self.data(place.section)?.bytes;

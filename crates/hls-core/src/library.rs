@@ -1,5 +1,5 @@
-//! Other builds of the core, with loaded policies: shared objects whose entry points replace the built-in ones, on
-//! the same domain.
+//! Other builds of the core, with loaded policies: shared objects with entry points that replace the built-in
+//! ones, on the same domain.
 
 use crate::policy::{PolicyInfo, PolicyTable, read_policies};
 use crate::tape::Call;
@@ -53,8 +53,8 @@ impl fmt::Display for OpenError {
 impl std::error::Error for OpenError {}
 
 impl Library {
-    /// Opens a shared object, whose code then runs in this process with all its rights: like a plug-in, it is
-    /// trusted. So open only what was built here, from sources of the core and of policies that this user may run;
+    /// Opens a shared object. Its code then runs in this process, with all rights of the process: like a plug-in, it
+    /// is trusted. So open only what was built here, from sources of the core and of policies that this user may run;
     /// nothing keeps a native policy from writing anywhere.
     ///
     /// # Errors

@@ -204,7 +204,7 @@ impl UserWord {
     }
 }
 
-/// The object whose last event a decision must take into account; `include/hls_pages.h`.
+/// The object with the last event that a decision must take into account; `include/hls_pages.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knows {
     /// The scheduler.

@@ -186,7 +186,7 @@ unsafe fn read_policy(described: &ffi::PolicyDescription) -> PolicyInfo {
 /// The policies of a build.
 ///
 /// # Safety
-/// It is a build of the core whose sizes are ours.
+/// It is a build of the core with the sizes of this build.
 pub(crate) unsafe fn read_policies(library: *const ffi::Library) -> Vec<PolicyInfo> {
     let policy_at = |place| {
         let mut described = MaybeUninit::uninit();
@@ -201,7 +201,7 @@ pub(crate) unsafe fn read_policies(library: *const ffi::Library) -> Vec<PolicyIn
 
 /// The text of a number.
 fn in_words(table: *const ffi::NumberDescription, number: u64, unknown: &'static str) -> &'static str {
-    // SAFETY: a table of this process's own build; it ends with an entry whose number is 0.
+    // SAFETY: a table of this process's own build; its last entry has the number 0.
     let mut entries = (0..).map(|i| unsafe { &*table.add(i) }).take_while(|entry| entry.number != 0);
     let entry = entries.find(|entry| entry.number == number);
     // SAFETY: a literal.

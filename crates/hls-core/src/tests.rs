@@ -35,7 +35,7 @@ fn images_are_as_large_as_the_structs_of_the_c_side() {
 fn entry_points_are_those_of_the_c_side() {
     let mut last = 0;
     for i in 0.. {
-        // SAFETY: the table ends with an entry whose number is 0, and the loop stops there.
+        // SAFETY: the last entry of the table has the number 0, and the loop stops there.
         let entry = unsafe { &*(&raw const ffi::hls_call_table).cast::<ffi::CallDescription>().add(i) };
         if entry.number == 0 {
             break;

@@ -5,7 +5,7 @@ use hls_core::{Calls, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
-/// A machine whose root has threads with these periods in milliseconds, 0 for none, all of them awake.
+/// A machine with threads below its root, all awake, with these periods in milliseconds; 0: none.
 fn bench(periods: &[u64]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(1, None);
     let root = machine.root("background", &[]);

@@ -7,8 +7,8 @@ use hls_core::{Calls, CoreScheduler, CoreVp};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
-/// A machine whose root shares the CPU with this allowance, in milliseconds, and threads with these parameters: share,
-/// and in milliseconds warp, limit and unwarp time.
+/// A machine with a root that shares the CPU with this allowance, in milliseconds, and threads with these parameters:
+/// share, and in milliseconds warp, limit and unwarp time.
 struct Bench {
     machine: Machine,
     threads: Vec<CoreVp>,

@@ -8,7 +8,7 @@ use hls_units::Nanos;
 const HARD: u64 = 0;
 const SOFT: u64 = 1;
 
-/// A machine whose root has servers, each with its budget, period and kind, asleep.
+/// A machine with servers below its root, all asleep, each with its budget, period and kind.
 fn bench(cpus: u16, servers: &[[u64; 3]]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(cpus, None);
     let root = machine.root("cbs", &[]);

@@ -6,7 +6,7 @@ use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
-/// A machine whose root has servers, each with its budget and period, asleep.
+/// A machine with servers below its root, all asleep, each with its budget and period.
 fn bench(cpus: u16, servers: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(cpus, None);
     let root = machine.root("constant-utilisation-server", &[]);

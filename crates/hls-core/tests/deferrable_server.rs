@@ -5,8 +5,7 @@ use hls_core::{Calls, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
-/// A machine whose root has servers, each with its budget and period in milliseconds and its priority, all of them
-/// awake.
+/// A machine with servers below its root, all awake, each with its budget and period in milliseconds and its priority.
 fn bench(servers: &[[u64; 3]]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(1, None);
     let root = machine.root("deferrable-server", &[]);

@@ -8,7 +8,7 @@ use hls_units::Nanos;
 
 const QUANTUM: u64 = 10 * MS;
 
-/// A machine whose root has threads with these shares and requests, asleep.
+/// A machine with threads below its root, all asleep, with these shares and requests.
 fn bench(threads: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(1, None);
     let root = machine.root("eevdf", &[QUANTUM]);

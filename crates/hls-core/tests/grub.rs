@@ -11,7 +11,7 @@ const HARD: u64 = 0;
 const SOFT: u64 = 1;
 const WHOLE: u64 = 1_000_000;
 
-/// A machine whose root has servers of this part of a CPU, each with its budget, period and kind, asleep.
+/// A machine with a root that gives servers this part of a CPU: each has its budget, period and kind, and is asleep.
 fn bench(cpus: u16, rate_ppm: u64, servers: &[[u64; 3]]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(cpus, None);
     let root = machine.root("grub", &[rate_ppm]);

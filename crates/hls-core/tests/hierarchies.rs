@@ -1,4 +1,4 @@
-//! The core, driven by hand in small hierarchies, and random hierarchies whose invariants are checked after every
+//! The core, driven by hand in small hierarchies, and random hierarchies with a check of all invariants after every
 //! event. Each policy has tests in a file of its own, named like the policy.
 
 use crate::support::{ByHand, MS, policy_of};

@@ -5,7 +5,7 @@ use hls_core::{Calls, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
-/// A machine whose root has servers, each with its budget and period in milliseconds, all of them awake.
+/// A machine with servers below its root, all awake, each with its budget and period in milliseconds.
 fn bench(quantum: u64, servers: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(1, None);
     let root = machine.root("least-slack", &[quantum * MS]);

@@ -12,7 +12,7 @@ const MOST: u64 = 40;
 const USUAL: u64 = 20;
 const LEAST: u64 = 1;
 
-/// A machine whose root has threads with these priorities, all of them awake.
+/// A machine with threads below its root, all awake, with these priorities.
 fn bench(priorities: &[u64]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(1, None);
     let root = machine.root("linux", &[TICK]);

@@ -8,7 +8,7 @@ use hls_units::Nanos;
 
 const SLICE: u64 = 3 * MS;
 
-/// A machine whose root has threads with these priorities and slices, in us, asleep.
+/// A machine with threads below its root, all asleep, with these priorities, and slices in us.
 fn bench(threads: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(1, None);
     let root = machine.root("linux-eevdf", &[SLICE]);

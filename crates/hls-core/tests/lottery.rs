@@ -8,7 +8,7 @@ use hls_units::Nanos;
 
 const QUANTUM: u64 = 10 * MS;
 
-/// A machine with `cpus` CPUs whose root has threads with these tickets, all awake.
+/// A machine with `cpus` CPUs, and threads below its root, all awake, with these tickets.
 fn bench(cpus: u16, seed: u64, tickets: &[u64]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(cpus, None);
     let root = machine.root("lottery", &[QUANTUM, seed]);

@@ -5,8 +5,7 @@ use hls_core::{Calls, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
-/// A machine whose root has servers, each with its budget and period in milliseconds and its priority, all of them
-/// awake.
+/// A machine with servers below its root, all awake, each with its budget and period in milliseconds and its priority.
 fn bench(servers: &[[u64; 3]]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(1, None);
     let root = machine.root("polling-server", &[]);
@@ -89,7 +88,7 @@ fn bad_parameters_are_refused() {
     assert!(attach(&[10 * MS, 10 * MS, 63]).is_ok());
 }
 
-/// A thread whose parameters change waits for its next period; it keeps the old parameters if new ones are refused.
+/// A thread waits for its next period when its parameters change; it keeps the old ones if new ones are refused.
 #[test]
 fn parameters_may_change_while_the_thread_runs() {
     let (mut machine, threads) = bench(&[[6, 10, 1]]);

@@ -11,7 +11,7 @@ const SOFT: u64 = 2;
 /// In milliseconds.
 const QUANTUM: u64 = 2;
 
-/// A machine whose root has reserves, each with its budget, period and kind, all of them awake.
+/// A machine with reserves below its root, all awake, each with its budget, period and kind.
 fn bench(reserves: &[[u64; 3]]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(1, None);
     let root = machine.root("resource-kernel", &[QUANTUM * MS]);

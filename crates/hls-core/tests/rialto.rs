@@ -15,7 +15,7 @@ struct Bench {
     threads: Vec<CoreVp>,
 }
 
-/// A machine whose root has threads with these budgets and periods, in ms, asleep.
+/// A machine with threads below its root, all asleep, with these budgets and periods, in ms.
 fn bench(claims: &[[u64; 2]]) -> Bench {
     let mut machine = Machine::new(1, None);
     let root = machine.root("rialto", &[10 * MS]);
@@ -153,8 +153,8 @@ fn who_has_no_slot_is_refused() {
     }
 }
 
-/// A full table whose last child would not fit in order of arrival: all slots are placed anew, short periods first,
-/// if no child is runnable. While one is, no slot moves.
+/// A full table, in which the last child would not fit in order of arrival: all slots are placed anew, short periods
+/// first, if no child is runnable. While one is, no slot moves.
 #[test]
 fn slots_move_only_while_nobody_wants_them() {
     // In order of arrival there is no slot for the third: the first two leave one ms of each 4.

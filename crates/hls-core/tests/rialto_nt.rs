@@ -1,5 +1,5 @@
-//! What the policy `rialto-nt` decides: a table that is filled from the shortest period on, whose amounts may be split
-//! (Jones and Regehr, USENIX Windows NT Symposium 1999).
+//! What the policy `rialto-nt` decides: a table that is filled from the shortest period on, with amounts that may be
+//! split (Jones and Regehr, USENIX Windows NT Symposium 1999).
 
 use crate::support::{ByHand, MS, timeline};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
@@ -12,7 +12,7 @@ struct Bench {
     threads: Vec<CoreVp>,
 }
 
-/// A machine whose root has threads with these budgets and periods, in ms, asleep.
+/// A machine with threads below its root, all asleep, with these budgets and periods, in ms.
 fn bench(claims: &[[u64; 2]]) -> Bench {
     let mut machine = Machine::new(1, None);
     let root = machine.root("rialto-nt", &[10 * MS]);

@@ -1,5 +1,5 @@
 //! Policies that are written with `include/hls_scheduler.h` schedule as their papers say: schedules that were worked
-//! out by hand, a character a millisecond, with an agent whose turns take no time unless a test says so.
+//! out by hand, a character a millisecond, with an agent that needs no time for a turn unless a test says so.
 
 use crate::support::agent::{self, Program, World, compile};
 use crate::support::{ByHand, MS};

@@ -6,7 +6,7 @@ use hls_core::{Calls, CoreVp};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
-/// A machine whose root has threads with these weights, all awake.
+/// A machine with threads below its root, all awake, with these weights.
 fn bench(weights: &[u64]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(1, None);
     let root = machine.root("sfq", &[10 * MS]);

@@ -8,7 +8,7 @@ use hls_units::Nanos;
 
 const QUANTUM: u64 = MS;
 
-/// A machine with `cpus` CPUs whose root has threads with these weights, asleep.
+/// A machine with `cpus` CPUs, and threads below its root, all asleep, with these weights.
 fn bench(policy: &str, cpus: u16, weights: &[u64]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(cpus, None);
     let root = machine.root(policy, &[QUANTUM]);

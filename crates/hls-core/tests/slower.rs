@@ -9,7 +9,7 @@ use hls_units::Nanos;
 const POLICIES: [&str; 2] = ["bss-i", "pshed"];
 const HALF: u64 = 500_000;
 
-/// A machine of one CPU whose root makes slower processors. Children that report no deadline have one every 10 ms.
+/// A machine of one CPU; its root makes slower processors. Children that report no deadline have one every 10 ms.
 fn bench(policy: &str) -> (Machine, CoreScheduler) {
     let mut machine = Machine::new(1, None);
     let root = machine.root(policy, &[10 * MS]);

@@ -5,7 +5,7 @@ use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
-/// A machine whose root has children with these budgets and periods in milliseconds, all of them awake.
+/// A machine with children below its root, all awake, with these budgets and periods in milliseconds.
 fn bench(claims: &[[u64; 2]]) -> (Machine, CoreScheduler, Vec<CoreVp>) {
     let mut machine = Machine::new(1, None);
     let root = machine.root("spring", &[]);

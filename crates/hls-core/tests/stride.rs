@@ -7,7 +7,7 @@ use hls_units::Nanos;
 
 const QUANTUM: u64 = 10 * MS;
 
-/// A machine whose root has threads with these tickets.
+/// A machine with threads below its root, with these tickets.
 fn bench(tickets: &[u64]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(1, None);
     let root = machine.root("stride", &[QUANTUM]);

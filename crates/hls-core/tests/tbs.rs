@@ -5,7 +5,7 @@ use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
-/// A machine whose root has servers, each with its budget and period, asleep. Turns of the slack last 2 ms.
+/// A machine with servers below its root, all asleep, each with its budget and period. Turns of the slack last 2 ms.
 fn bench(cpus: u16, servers: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(cpus, None);
     let root = machine.root("tbs", &[2 * MS]);

@@ -10,8 +10,8 @@ use hls_units::Nanos;
 /// The value of the parameter `slot` of a child that may have any slot.
 const ANY: u64 = 64;
 
-/// A machine whose root is a user-level scheduler. In timelines `a` is the agent and `b`, `c`, ... are the children, in
-/// slots 1, 2, ...
+/// A machine with a user-level scheduler as its root. In timelines `a` is the agent and `b`, `c`, ... are the children,
+/// in slots 1, 2, ...
 struct Bench {
     machine: Machine,
     scheduler: CoreScheduler,

@@ -12,7 +12,7 @@ const TICK: u64 = 3 * UNIT;
 const QUANTUM: u64 = 6;
 const STARVE_AFTER: u64 = 980 * MS;
 
-/// A machine whose root has threads with these base levels and boosts, all of them awake.
+/// A machine with threads below its root, all awake, with these base levels and boosts.
 fn bench(threads: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {
     let mut machine = Machine::new(1, None);
     let root = machine.root("windows-2000", &[TICK, QUANTUM, STARVE_AFTER]);
@@ -157,7 +157,7 @@ fn who_did_not_wait_is_not_raised() {
     assert_eq!(units(&mut machine, &threads, 11), "aaaaabbbbbb");
 }
 
-/// A thread whose base level changes while it runs goes on at the new level, with the rest of its quantum.
+/// When its base level changes, a thread that runs goes on at the new level, with the rest of its quantum.
 #[test]
 fn a_base_level_changes() {
     let (mut machine, threads) = bench(&[[8, 0], [8, 0]]);

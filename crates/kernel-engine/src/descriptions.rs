@@ -45,7 +45,7 @@ impl Descriptions {
         self.waiting.contains(&item)
     }
 
-    /// Takes the item that has waited longest of the user who has the turn. Returns the user and the item.
+    /// Takes the item that has waited longest, of the user that has the turn. Returns the user and the item.
     pub fn take(&mut self) -> Option<(u32, Waiting)> {
         let (user, item) = self.turns.take()?;
         self.waiting.remove(&item);

@@ -101,7 +101,7 @@ impl ThreadEntry {
     }
 }
 
-/// A VP whose thread has changed.
+/// A VP with a thread that has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// The VP.
@@ -118,7 +118,7 @@ const CHANGE_WORDS: usize = limits::MAX_VPS.div_ceil(64);
 /// Sources of interrupts that one hierarchy may name.
 pub const MAX_BRANDS: usize = 16;
 
-/// `struct engine_brand`: kernel threads whose names are equal to `name` in the bits of `mask`.
+/// `struct engine_brand`: kernel threads with names that are equal to `name` in the bits of `mask`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Brand {
@@ -186,7 +186,7 @@ pub struct Domain {
     taken_over_by: Option<Programs>,
     view: View,
     page_maps: PageMaps,
-    /// The schedulers whose pages were made, by the numbers of the pages.
+    /// The schedulers that pages were made for, by the numbers of the pages.
     paged: BTreeMap<NonZero<u8>, CoreScheduler>,
     /// The word of `changed` that is looked at next.
     next_changed: usize,
@@ -482,7 +482,7 @@ impl Domain {
         (found, false)
     }
 
-    /// The VPs whose threads have changes that were not taken yet, the VPs of new threads included.
+    /// The VPs of threads with changes that were not taken yet; new threads are among them.
     pub fn changed(&self) -> Vec<CoreVp> {
         let word = |word: usize| self.field::<u64>(offset_of!(Layout, changed) + word * size_of::<u64>());
         let words = (0..CHANGE_WORDS).map(|at| (at, word(at))).filter(|(_, bits)| *bits != 0);
@@ -529,7 +529,7 @@ impl Domain {
         (at(offset_of!(Layout, longest_hold_ns)), at(offset_of!(Layout, longest_wait_ns)))
     }
 
-    /// Makes new pages for a scheduler whose policy has pages. An error if it has no pages' number in the core.
+    /// Makes new pages for a scheduler with a policy that has pages. An error if it has no pages' number in the core.
     pub fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, Error> {
         let none =
             || Error::Failed(format!("scheduler {scheduler} has no pages: its policy, or all are taken"));
@@ -550,7 +550,7 @@ impl Domain {
         self.renew_pages(scheduler, Nanos::ZERO).map_err(of_pages)
     }
 
-    /// Removes pages whose schedulers no longer have them, because another scheduler will get their number.
+    /// Removes pages that their schedulers no longer have, because another scheduler will get their number.
     fn remove_unused_pages(&mut self) -> Result<(), Error> {
         let view = &self.view;
         let mut unused =

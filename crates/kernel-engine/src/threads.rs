@@ -134,7 +134,7 @@ mod tests {
         threads.known[&tid].described.as_ref()?.cgroup.as_deref()
     }
 
-    /// A user may make cgroups whose paths are longer than the kernel reports, and move or create threads there.
+    /// A user may make cgroups with paths longer than the kernel reports, and move or create threads there.
     #[test]
     fn who_goes_where_the_path_cannot_be_read_stays() {
         let mut threads = threads(&[(7, 7), (8, 7), (9, 9), (10, 10)]);

@@ -1,5 +1,5 @@
-//! Which threads to weigh anew: the threads of cgroups whose weight has changed. Only the kernel knows which threads
-//! these are, so every thread whose share does not take all changes into account is weighed, in turn, some at each
+//! Which threads to weigh anew: the threads of cgroups with a new weight. Only the kernel knows which threads these
+//! are, so every thread with a share that does not take all changes into account is weighed, in turn, some at each
 //! look. Relies on the arena for the number of changes that each share takes into account (`bpf/weights.h`).
 
 use crate::threads::Known;

@@ -3,9 +3,9 @@
 //! cost of a change of a frame.
 //!
 //! As `check_max_stack_depth` of the verifier does it, for the engine with the standard policies and the engine with
-//! all. The frame of a function reaches down to the lowest place below register 10 that it writes, or whose address
-//! it computes, and is rounded up to 16 bytes, as for programs that are compiled to machine code. Functions that the
-//! kernel calls back (timers) begin a chain of their own.
+//! all. The frame of a function reaches down to the lowest place below register 10 that it writes, or that it
+//! computes the address of, and is rounded up to 16 bytes, as for programs that are compiled to machine code. Functions
+//! that the kernel calls back (timers) begin a chain of their own.
 //!
 //! On kernels with private stacks, tracing programs, and sched_ext programs that ask for one, have a private stack:
 //! frames of 64 bytes and more lie there, and only smaller ones count in the chain. Kernels with the sched_ext that

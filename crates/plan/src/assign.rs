@@ -4,8 +4,8 @@
 //! Relies on the engine to report, in order, every thread that comes, changes or ends. Does not look at the machine:
 //! the same reports give the same answers.
 //!
-//! A thread belongs to the node whose rule it fits ([`Who`]). If it fits two nodes it belongs to none: that is a
-//! mistake in the file which shows only on the machine. A node takes one thread per instance, the earliest first.
+//! A thread belongs to the node with the rule that it fits ([`Who`]). If it fits two nodes it belongs to none: that is
+//! a mistake in the file which shows only on the machine. A node takes one thread per instance, the earliest first.
 //! Further threads wait in the default scheduler; the thread that has waited longest gets the next instance that
 //! becomes free.
 
@@ -48,8 +48,8 @@ pub enum Assignment {
     Instance(Instance),
     /// The thread fits no node: it stays in the default scheduler.
     Default,
-    /// The thread fits this node, all of whose instances are taken: it stays in the default scheduler until one is
-    /// free.
+    /// The thread fits this node, but all instances of the node are taken: it stays in the default scheduler until
+    /// one is free.
     Full(usize),
     /// The thread fits these two nodes, and maybe more: it stays in the default scheduler. Both are indices into
     /// [`Hierarchy::threads`].
@@ -120,7 +120,7 @@ struct KnownThread {
 #[derive(Debug, Default)]
 struct Process {
     threads: usize,
-    /// The node for whose command this process, or an ancestor of it, was started.
+    /// The node with the command for which this process, or an ancestor of it, was started.
     started_for: Option<usize>,
 }
 
@@ -152,7 +152,7 @@ impl Assignments {
     /// got the instance that it left. When a thread that is not its process's first calls exec, it gets the number of
     /// the first: then its old number is to be reported as ended.
     pub fn update(&mut self, thread: &RealThread) -> (Assignment, Option<Successor>) {
-        // A thread keeps its process: a number with another process is another thread, whose predecessor ended
+        // A thread keeps its process: a number with another process is another thread, and the earlier one ended
         // unreported.
         let is_reused = self.threads.get(&thread.tid).is_some_and(|known| known.tgid != thread.tgid);
         let of_reused = if is_reused { self.exit(thread.tid) } else { None };

@@ -14,7 +14,7 @@ pub struct ShareScale {
 }
 
 impl ShareScale {
-    /// The scale for children with these shares and widths, below a policy whose shares are at most `most`. It also
+    /// The scale for children with these shares and widths, below a policy with shares of at most `most`. It also
     /// suits later children with one VP, or with `held` VPs, the number that the scheduler itself holds.
     pub fn new(children: impl Iterator<Item = (u64, u16)> + Clone, held: u16, most: u64) -> ShareScale {
         let widths = children.clone().map(|(_, width)| u64::from(width.max(1)));

@@ -24,12 +24,12 @@ impl<T> Turns<T> {
         self.of_users.entry(user).or_default().push_back(item);
     }
 
-    /// Takes the item that has waited longest of the user who has the turn. Returns the user and the item.
+    /// Takes the item that has waited longest, of the user that has the turn. Returns the user and the item.
     pub fn take(&mut self) -> Option<(u32, T)> {
         self.take_of(|_| true)
     }
 
-    /// The same, among the users for whom `may` is true.
+    /// The same, among the users for which `may` is true.
     pub fn take_of(&mut self, may: impl Fn(u32) -> bool) -> Option<(u32, T)> {
         let behind = self.of_users.range((Excluded(self.last), Unbounded));
         let user =

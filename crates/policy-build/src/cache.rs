@@ -1,4 +1,4 @@
-//! The folder of the cached builds; a build's name depends on everything that it was made from. A user who may write
+//! The folder of the cached builds; a build's name depends on everything that it was made from. A user that may write
 //! there decides what later builds are: so a folder or a file that other users can write is not used. Relies on
 //! complete names; never removes a build.
 
@@ -48,7 +48,7 @@ impl Cache {
         self.0.join(name)
     }
 
-    /// The first build whose name begins and ends like this.
+    /// The first build with a name that begins and ends like this.
     pub(crate) fn any(&self, begin: &str, extension: &str) -> io::Result<Option<PathBuf>> {
         let names = fs::read_dir(&self.0)?
             .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
@@ -82,7 +82,7 @@ impl Cache {
 /// Which other user can write to a file, or can replace files in a folder; `None`: only this user and root.
 pub fn other_writer(about: &Metadata) -> Option<String> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    // In a user namespace the owner of `/`, who owns everything, may have another number than 0.
+    // In a user namespace the owner of `/` owns everything, and may have another number than 0.
     let owner_of_all = fs::metadata("/").map_or(0, |root| root.uid());
     // In a folder such as /tmp (sticky) every user may replace only the user's own files.
     let is_kept_apart = about.is_dir() && about.mode() & 0o1000 != 0;

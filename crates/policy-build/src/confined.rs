@@ -94,7 +94,7 @@ fn installation<'f>(file: &'f Path, home: Option<&OsStr>) -> &'f Path {
     folder.filter(|folder| folder.parent().is_some() && !has_a_home(folder)).unwrap_or(file)
 }
 
-/// The user as which a compiler runs, with a group of the same number; `None`: this process's own user, who is not
+/// The user as which a compiler runs, with a group of the same number; `None`: this process's own user, which is not
 /// root.
 pub(crate) fn user() -> Option<u32> {
     let spread = TRANSIENT_USERS.end - TRANSIENT_USERS.start;

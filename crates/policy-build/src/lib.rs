@@ -1,9 +1,9 @@
 //! Builds loaded policies: from the author's single C file to a build of the whole core with that policy in it, for
 //! the simulator or for the kernel.
 //!
-//! [`PolicyFile`] is a file that was read. [`Builder::build`] compiles the core, whose sources are in this crate,
-//! with a set of policy files in its registry, using the compilers of the machine; [`Template`] is the beginning of a
-//! new policy. Messages of the compilers, and of the kernel's verifier about a build ([`verifier_error`]), are
+//! [`PolicyFile`] is a file that was read. [`Builder::build`] compiles the core, from the sources in this crate, with
+//! a set of policy files in its registry, using the compilers of the machine; [`Template`] is the beginning of a new
+//! policy. Messages of the compilers, and of the kernel's verifier about a build ([`verifier_error`]), are
 //! translated to lines of the author's file.
 //!
 //! Opens and loads nothing that it builds. Writes below a folder of its own, which is removed after a build, and into

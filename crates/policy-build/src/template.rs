@@ -1,4 +1,4 @@
-//! The template of a new policy: a small working policy whose comments teach the contract, and a hierarchy to try it.
+//! The template of a new policy: a small working policy with comments to teach the contract, and a hierarchy to try it.
 
 use crate::diagnostic::{Diagnostic, Error};
 use crate::file::PolicyFile;

@@ -84,7 +84,7 @@ fn a_template_takes_its_name_and_no_other() {
     }
 }
 
-/// Recorded messages of compilers (`.said`) about two policies, a renamed one and two whose names begin alike.
+/// Recorded messages of compilers (`.said`) about four policies: one is renamed, and two have names that begin alike.
 #[test]
 fn messages_are_told_by_the_line_of_the_author() {
     let two = policy("d/two.c", "int two_grant;").renamed("new").expect("it is a name");

@@ -10,7 +10,7 @@
  *     called for is h->scheduler[s]. There may be many schedulers of one policy: no state lies in the file's variables.
  *   - Nothing is allocated, and no hook waits. The time is h->now_ns. The counter of a loop starts at opaque(0), and
  *     the loop's condition has a named bound, such as HLS_MAX_VPS, and can_loop.
- *   - A scheduler whose policy violates the contract gets round robin in its place, and the report says why.
+ *   - If a policy violates the contract, its scheduler gets round robin in its place, and the report says why.
  */
 #include "../core/policy.h"
 

@@ -47,7 +47,7 @@ fn built_in() -> Arc<Library> {
     ALL.get_or_init(|| opened(paths().map(|path| mine(read(&path))))).clone()
 }
 
-/// A machine with one CPU whose root has this policy of [`built_in`].
+/// A machine with one CPU, and a root with this policy of [`built_in`].
 fn under(policy: &str) -> (Machine, CoreScheduler) {
     let library = built_in();
     let id = library.loaded().find(|loaded| loaded.name == policy).expect("it is built in").id;
@@ -78,8 +78,8 @@ fn noticed(path: &Path) -> (String, Vec<usize>) {
     (how, lines.map(|(at, _)| at + 1).collect())
 }
 
-/// The policies whose mistake shows at run time, without ending the process: each with its number in a build of all
-/// of them.
+/// The policies with a mistake that shows at run time, without ending the process: each with its number in a build of
+/// all of them.
 fn running() -> (Arc<Library>, Vec<(u8, PathBuf, String)>) {
     static ALL: OnceLock<Arc<Library>> = OnceLock::new();
     let all = paths("tests/gallery").into_iter().map(|path| (noticed(&path).0, path));

@@ -88,7 +88,7 @@ impl Area {
         self.memory.get_atomic_ref(at).expect("offsets are within the area")
     }
 
-    /// The bell for all who wait for the start or the end of the run.
+    /// The bell for all threads that wait for the start or the end of the run.
     pub fn bell(&self) -> &AtomicU32 {
         self.half(run::BELL)
     }

@@ -81,7 +81,7 @@ fn run_threads(orders: &Orders, area: &Area) -> io::Result<(Vec<ThreadEnd>, Vec<
     })
 }
 
-/// Refuses a group whose threads would be bound, at first or by a step, to CPUs that this machine does not have.
+/// Refuses a group with threads that would be bound, at first or by a step, only to CPUs that this machine lacks.
 fn check_cpus(cpus: &Cpus, group: &Group) -> io::Result<()> {
     let of_step = |step: &Step| match step {
         Step::SetAffinity(Some(cpus)) => Some(cpus.iter().fold(0u64, |mask, cpu| mask | 1 << cpu)),

@@ -68,7 +68,7 @@ impl<'a> Sharing<'a> {
         self.state().sync.lock(mutex, thread)
     }
 
-    /// The thread releases a mutex, whose first waiter gets it.
+    /// The thread releases a mutex, and the first waiter gets it.
     pub fn unlock(&self, mutex: ResourceId, thread: u32, now: Nanos) {
         let next = self.state().sync.unlock(mutex, thread);
         self.wake(next, now);

@@ -23,7 +23,7 @@ const GRACE: Nanos = Nanos::from_secs(20);
 /// How long it may take until all threads that arrive at the start of the run have started.
 const PATIENCE: Nanos = Nanos::from_secs(120);
 
-/// The process of the threads, for who started it. Dropping this kills the process with all its threads.
+/// The process of the threads, for the process that started it. Dropping this kills the process with all its threads.
 ///
 /// The process also ends when the thread that started it does, even if other threads of the starter's process live on.
 pub struct ThreadProcess {

@@ -1,8 +1,8 @@
 //! The policies that a hierarchy file loads: their descriptions, and their native build.
 //!
 //! The descriptions are needed to read the hierarchy file, for either engine; they are read as data, without running
-//! code of a policy. Only the simulator uses the native build, whose code runs in this process. Relies on the
-//! compilers of this machine, and keeps the builds for the next time.
+//! code of a policy. Only the simulator uses the native build; the code of that build runs in this process. Relies on
+//! the compilers of this machine, and keeps the builds for the next time.
 
 use crate::console::Error;
 use hls_calculus::schedulers::DeclaredError;

@@ -61,7 +61,7 @@ pub fn simulate(
     Ok(Outcome { result, refused })
 }
 
-/// Errors for schedulers whose policy is a program that would have to be started: no process runs in simulated time.
+/// Errors for schedulers that need a program to be started as their policy: no process runs in simulated time.
 fn with_processes(hierarchy: &hls_hierarchy::model::Hierarchy) -> Vec<Diagnostic> {
     let threads = hierarchy.threads.iter().enumerate();
     let started = threads.filter_map(|(at, thread)| {

@@ -19,7 +19,8 @@ pub const THREADS: &str = "load-threads";
 #[cfg(feature = "kernel")]
 pub const POLICIES: &str = "prepare-policies";
 
-/// The command that becomes a command of the hierarchy file, whose words follow it: [`crate::start_command`].
+/// The command that becomes a command of the hierarchy file; the words of the latter follow it:
+/// [`crate::start_command`].
 #[cfg(feature = "kernel")]
 pub const START: &str = "start";
 

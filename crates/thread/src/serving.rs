@@ -25,8 +25,8 @@ pub enum NextWork {
 #[derive(Clone, Debug)]
 pub struct TaskServer {
     tasks: Vec<TaskState>,
-    /// The index of the task whose job the thread computes, and the CPU time that the thread had had in all when it
-    /// began or resumed that job.
+    /// The index of the task with the job that the thread computes, and the CPU time that the thread had had in all
+    /// when it began or resumed that job.
     at: Option<(usize, Nanos)>,
 }
 

@@ -24,7 +24,7 @@ struct Shared {
     posts: VecDeque<Nanos>,
 }
 
-/// A thread whose wait for a condition has ended.
+/// A thread that no longer waits for a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signalled {
     /// The thread.
@@ -128,7 +128,7 @@ impl Sync {
         self.unlock(mutex, thread)
     }
 
-    /// Signals the condition; returns the thread whose wait ends, if any thread waits.
+    /// Signals the condition; returns the thread that no longer waits for it, if any thread waited.
     pub fn signal(&mut self, condition: ResourceId) -> Option<Signalled> {
         let shared = self.at(condition);
         let (thread, mutex) = (shared.waiters.pop_front()?, shared.mutexes.pop_front()?);

@@ -146,7 +146,7 @@ impl Thread {
     }
 
     /// Comes into being: a renderer's first frame is due from now on. What the thread does first is a job, unless it
-    /// serves a queue, whose entries are its jobs.
+    /// serves a queue: then the entries of the queue are its jobs.
     pub fn arrive(&mut self, steps: &[Step], now: Nanos) {
         if !matches!(steps, [Step::Take(_), ..]) {
             self.next_job = Job { release: now, deadline: Nanos::MAX };

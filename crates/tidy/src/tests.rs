@@ -13,7 +13,7 @@ fn findings<const N: usize>(files: [(&str, &str); N]) -> Vec<String> {
     tree.findings().iter().map(ToString::to_string).collect()
 }
 
-/// `bad` has one finding, whose text begins with `expected`; `good` has none.
+/// `bad` has one finding, with a text that begins with `expected`; `good` has none.
 #[track_caller]
 fn refuses(path: &str, bad: &str, expected: &str, good: &str) {
     let found = findings([(path, bad)]);
@@ -161,7 +161,7 @@ fn no_file_of_tests_is_forgotten() {
         let expected = format!("{path}:1: expected `mod b;` in crates/a/tests/main.rs");
         assert_eq!(found("//! All.\n\nmod bc;\n", path), [expected]);
     }
-    // A file in a folder of another module, and a crate whose files are binaries.
+    // A file in a folder of another module, and a crate with files that are binaries.
     assert_eq!(found("//! All.\n", "crates/a/tests/b/c.rs"), [""; 0]);
     assert_eq!(findings([("crates/a/tests/b.rs", "//! Tests.\n")]), [""; 0]);
 }

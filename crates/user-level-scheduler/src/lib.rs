@@ -3,8 +3,8 @@
 //!
 //! An author writes the functions of Figure 8 of G. Parmer and R. West, "Predictable and Configurable Component-Based
 //! Scheduling in the Composite OS", ACM TECS 13(1s), 2013: a [`Policy`]. [`Scheduler::turn`] works off the events,
-//! tells the policy, asks it who is to run, and writes that down. It makes no system call, and uses nothing but the
-//! two pages and what it is given. [`run`] is the loop around it for the thread that is the agent.
+//! tells the policy, asks it which child is to run, and writes that down. It makes no system call, and uses nothing
+//! but the two pages and what it is given. [`run`] is the loop around it for the thread that is the agent.
 //!
 //! ```no_run
 //! use hls_user_level_scheduler::{Policy, Scheduler, Slot, Slots, run};
@@ -33,5 +33,5 @@ pub use process::{OpenError, open, run};
 pub use scheduler::{HELD, MOST_URGENT, Policy, Scheduler};
 pub use slots::{Event, Slot, Slots};
 
-/// Children of a scheduler, the agent included, whose slot is 0.
+/// Children of a scheduler, the agent in slot 0 included.
 pub const SLOTS: usize = 64;

@@ -39,8 +39,8 @@ pub trait Policy {
     /// The time of [`Scheduler::wake_at`] has come.
     fn timer(&mut self, _scheduler: &mut Scheduler<'_>) {}
 
-    /// Who of the candidates, at least one, is to have the CPU; `None`: whom urgencies choose. It may have been asked
-    /// in vain: if something else happens first, it is asked again.
+    /// Which of the candidates, at least one, is to have the CPU; `None`: urgencies choose. The answer may go unused:
+    /// if something else happens first, the policy is asked again.
     fn schedule(&mut self, _scheduler: &mut Scheduler<'_>, _cpu: usize, _candidates: Slots) -> Option<Slot> {
         None
     }
@@ -133,7 +133,7 @@ impl<'p> Scheduler<'p> {
         setting(&self.settings, slot, place)
     }
 
-    /// Where no decision says who runs, the child of the greatest urgency does. 0: that which the hierarchy states.
+    /// Where no decision names a child, the child of the greatest urgency runs. 0: the urgency stated by the hierarchy.
     pub fn set_urgency(&mut self, slot: Slot, urgency: u64) {
         self.known[slot].urgency = urgency.min(MOST_URGENT);
         self.show_urgency(slot);
@@ -251,8 +251,8 @@ impl<'p> Scheduler<'p> {
         }
     }
 
-    /// Looks at every slot, as events of it after the last that was worked off may have been missed. Who wanted a CPU
-    /// then and now, and had an event, may have slept between: it is as if it had.
+    /// Looks at every slot, as events of it after the last that was worked off may have been missed. A child that
+    /// wanted a CPU then and wants one now, and had an event, may have slept in between: the policy is told so.
     fn rescan(&mut self, policy: &mut impl Policy) {
         let wanting = Slots(self.pages.wanting());
         for slot in 1..SLOTS {
@@ -300,8 +300,8 @@ impl<'p> Scheduler<'p> {
         if wants { policy.wakeup(self, slot) } else { policy.block(self, slot) }
     }
 
-    /// Asks the policy for whom the CPUs are, and writes that down. A scheduler that has fewer CPUs at once than there
-    /// are may have any of them: what it decides for the first ones holds for the others, too.
+    /// Asks the policy which children get the CPUs, and writes that down. A scheduler that has fewer CPUs at once than
+    /// there are may have any of them: what it decides for the first ones holds for the others, too.
     fn decide(&mut self, policy: &mut impl Policy) {
         const NAMED: u64 = 0x1000;
         const LOOSE: u64 = 0x2000;

@@ -53,7 +53,7 @@ fn edge(parent: Option<usize>, child: Child, params: Vec<(String, u64)>) -> Edge
     Edge { parent, child, params, requested: None, width: 1, pinned: false }
 }
 
-/// The `n`-th child, with a small share and a small reservation whose period no other child has.
+/// The `n`-th child, with a small share, and a small reservation with a period that no other child has.
 fn child(n: usize) -> Edge {
     let period = 20_000 * MS + n as u64 * 7_919;
     let params = [("share", 1), ("budget", MS), ("period", period)];

@@ -1,4 +1,4 @@
-//! Makes scheduling decisions among many children of one scheduler, whose instructions callgrind counts.
+//! Makes scheduling decisions among many children of one scheduler, for callgrind to count their instructions.
 //!
 //! `children POLICY CHILDREN COUNT` makes COUNT rounds inside the function `measured`; all the rest is preparation. All
 //! children are threads that want the CPU. In a round the thread that runs goes on until its slice ends or a timer is
@@ -15,7 +15,7 @@ const SLEEPS: Nanos = Nanos::from_micros(20);
 struct Bench {
     core: Core,
     now: Nanos,
-    /// Who has the CPU.
+    /// The thread that has the CPU.
     running: Option<CoreVp>,
 }
 
@@ -76,7 +76,7 @@ fn value(param: &ParamInfo, child: u64, children: u64) -> u64 {
     }
 }
 
-/// Makes the decisions whose instructions callgrind counts.
+/// Makes the decisions; callgrind counts their instructions.
 #[inline(never)]
 fn measured(bench: &mut Bench, count: u64) {
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! Makes scheduling decisions in a hierarchy of a given depth, whose instructions callgrind counts.
+//! Makes scheduling decisions in a hierarchy of a given depth, for callgrind to count their instructions.
 //!
 //! `decisions fixed-priority|proportional-share DEPTH COUNT` makes COUNT decisions inside the function `measured`; all
 //! the rest is preparation. Each decision takes the CPU from one chain of DEPTH schedulers and gives it to another that
@@ -125,7 +125,7 @@ fn proportional_share(policy: &PolicyInfo, depth: u32, count: u64) {
     measured(&mut bench, count, Bench::next_slice);
 }
 
-/// Makes the decisions whose instructions callgrind counts.
+/// Makes the decisions; callgrind counts their instructions.
 #[inline(never)]
 fn measured(bench: &mut Bench, count: u64, mut decision: impl FnMut(&mut Bench)) {
     for _ in 0..count {

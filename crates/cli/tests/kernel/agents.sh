@@ -1,8 +1,8 @@
-# Functions that scripts share which have agents of all kinds do harm beside a thread that was promised something,
-# besides those of lib.sh. They rely on the thread, `neighbour`, whose comm that is; on a scheduler USERS of nobody's,
-# which takes children with `parameters`; on `depth`, how many schedulers are below each other there; on `seconds` and
-# `window` in ms, for how long, and in which windows, the neighbour is watched; and on `most_delayed`, for how many us
-# the hogs may have a CPU before processes that are killed have gone.
+# Functions for scripts in which agents of all kinds do harm beside a thread with a promise, in addition to lib.sh.
+# They rely on that thread: its comm is `neighbour`, and $neighbour is its TID; on a scheduler USERS that the user
+# `nobody` owns, and that takes children with `parameters`; on `depth`, how many schedulers are below each other there;
+# on `seconds` and `window` in ms, for how long, and in which windows, the neighbour is watched; and on `most_delayed`,
+# for how many us the hogs may have a CPU before processes that are killed have gone.
 
 has() { ! has_no "$1"; }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Counts the threads of the machine against those that the engine of `hls run` knows, each second: `census RUN KEEPER
- * SECONDS`, where RUN is the process of the run and KEEPER that of its keeper; for tests, as root, by a real-time
- * thread, which no hierarchy can hold up.
+ * SECONDS`, where RUN is the process of the run and KEEPER the process of its keeper; for tests, as root, by a
+ * real-time thread, which no hierarchy can hold up.
  *
  * Reads /proc, then the domain through the memory of the run, then /proc again, for threads come and go meanwhile. Each
  * thread that was there both times must be in the domain, once, with its process; nothing may be in the domain, and
  * missing from /proc, in LOST_AFTER censuses in a row; and no thread may want a CPU that long without having one, nor
  * may an errand, or a CPU that has gone or is back, wait that long for a timer, or a VP without a thread stay. In a
- * virtual machine the host may leave out a CPU for seconds, and whoever waits for it waits for the host: a census in
- * which not all CPUs have run threads by turns does not count for what waits.
+ * virtual machine the host may leave out a CPU for seconds, and a thread that waits for that CPU waits for the host: a
+ * census in which not all CPUs have run threads by turns does not count for what waits.
  * Prints how many threads were counted how often; exit status 1: one is missing or lost, 3: hls has gone.
  */
 #include "bpf/domain.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A scheduler as a process, for tests: the child in the least slot goes first. `chooser` is what `hls ctl promote` and
- * hierarchy files start; `chooser take NAME` takes over the scheduler of that name, whose agent has gone, and
+ * hierarchy files start; `chooser take NAME` takes over the scheduler of that name after its agent has gone, and
  * `chooser promote NAME PARENT` makes a scheduler and becomes its agent.
  */
 #define _GNU_SOURCE

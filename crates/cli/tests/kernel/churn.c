@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Processes whose threads come, change and go as fast as they can, for so many seconds: `churn SECONDS`; for tests.
+ * Processes with threads that come, change and go as fast as they can, for SECONDS seconds: `churn SECONDS`; for tests.
  * Some make and join eight threads at a time; the others fork and exec, and rename, renice and bind their threads.
  * Prints how often each was done. Exit status 1: something that must succeed has failed.
  */

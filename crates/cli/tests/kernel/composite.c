@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A scheduler as a process, whose agent does as it is told, beside threads that it has granted itself; for tests.
+ * A scheduler as a process: its agent does as KIND says, beside threads that it has granted itself; for tests.
  * `composite KIND NAME PARENT PARAMETER VALUE...` promotes a scheduler NAME below PARENT, and becomes its agent. The
  * threads, which are in a process of their own so that they outlive the agent, come with the slot as their urgency: two
  * that loop, and in slot 3 one that works for a while and sleeps for a while. Prints the TIDs of the agent and of the
- * threads, by slot, when all are granted. All processes are one group, that of the agent. `composite all NAME PARENT
+ * threads, by slot, when all are granted. All processes are in the agent's process group. `composite all NAME PARENT
  * PARAMETER VALUE...` has one agent of each kind after the other do that, until there is the file /tmp/over: another
  * thread is granted as well, the agent is killed, the scheduler demoted or the thread revoked, and all are killed.
  */
@@ -223,7 +223,7 @@ static void *write_old_pages(void *unused)
 	return NULL;
 }
 
-/* A child takes the scheduler over when the agent has ended, whose process goes on and writes into the old pages. */
+/* When the agent has ended, a child takes the scheduler over; the agent's process goes on, and writes the old pages. */
 static void take_over(void)
 {
 	pid_t child = fork();

@@ -131,7 +131,7 @@ static unsigned number_of(int page)
 	return info.id;
 }
 
-/* What nobody may do who has got these descriptors and has no rights. */
+/* What a process with these descriptors, and without rights, may not do. */
 static void try_all(const int pages[2])
 {
 	static struct hls_kernel_page page;
@@ -150,7 +150,7 @@ static void try_all(const int pages[2])
 	must(hls_grant(scheduler, getpid(), 0, HLS_SLOTS) && errno == EPERM,
 	     "a place below another user's scheduler");
 	must(hls_demote(scheduler) && errno == EPERM, "an end of another user's scheduler");
-	/* That may succeed: who has the page mapped writes on. */
+	/* That may succeed: a process that has mapped the page can still write it. */
 	bpf(BPF_MAP_FREEZE, (union bpf_attr){.map_fd = (unsigned)pages[1]});
 }
 

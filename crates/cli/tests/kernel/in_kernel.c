@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Prints how many BPF programs, maps and links the kernel has, whoever holds them; for tests, as root. */
+/* Prints how many BPF programs, maps and links the kernel has, whichever process holds them; for tests, as root. */
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>

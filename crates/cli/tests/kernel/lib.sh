@@ -199,7 +199,7 @@ none_is_lost() {
 	within 1 nobody_waits || fail "lost threads (TID, name, CPU time, switches): $(cat /tmp/lost)"
 }
 
-# nobody_waits: whether nobody waits who waited, without CPU time, since /tmp/waited was written.
+# nobody_waits: whether no thread has waited, without CPU time, since /tmp/waited was written.
 nobody_waits() {
 	sleep 5
 	waiting | sort - /tmp/waited | uniq -d >/tmp/lost
@@ -252,7 +252,7 @@ is_at() { [ "$(of "$1" scheduler)" = "$2" ]; }
 # moves THREAD SCHEDULER: the thread must come to be below it.
 moves() { within 100 is_at "$1" "$2" || fail "thread $1 is below $(of "$1" scheduler), expected $2"; }
 
-# has_started COMMAND: the hierarchy's file names the command, whose process, `agent`, must be there soon.
+# has_started COMMAND: the hierarchy's file names the command; its process must be there soon. $agent is its PID then.
 has_started() { within 100 pidof "$1" >/dev/null && agent=$(pidof "$1") || fail "$1 does not start"; }
 
 # ran THREAD: prints its CPU time in ms.
@@ -270,7 +270,7 @@ asks() { hls ctl "$@" >/tmp/granted 2>/tmp/said2 || fail "hls ctl $*: $(cat /tmp
 # The run that was started must answer requests.
 answers() { within 100 hls ctl status >/tmp/granted 2>/tmp/said2 || fail "nobody answers"; }
 
-# as_nobody COMMAND: carries the command out as a user who owns nothing.
+# as_nobody COMMAND: carries the command out as the user `nobody`, without the rights of root.
 as_nobody() {
 	grep -q ^nobody: /etc/passwd || echo 'nobody:x:65534:65534::/:/bin/sh' >>/etc/passwd
 	su nobody -c "$1"

@@ -2,7 +2,7 @@
 /*
  * Moves all threads of a process from one scheduler of many.kdl to the next, again and again: `mover PID ROUNDS`; for
  * tests. Asks for each move as `hls ctl move` does. Prints how many moves were made; exit status 1 if one was
- * refused. A thread that has ended counts neither way, nor does a move whose reply is late.
+ * refused. A thread that has ended counts neither way. A move with a late reply counts as made, and as late.
  */
 #define _GNU_SOURCE
 #include "include/hls.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Upcalls, threads of a process that wait for events of the kernel, are scheduled by urgencies, and no agent is asked;
- * for tests, as root, while hls runs. `upcall SOURCE NAME PARENT PARAMETER VALUE...` promotes a scheduler NAME below
- * PARENT, whose agent only parks, and which is to have one CPU at once. It grants the scheduler two threads: a worker,
- * which computes until it is told to sleep, and an upcall, which waits for the source and notes at each wake-up how
- * many events were pending. Sources: the count of an `eventfd`, the expirations of a `timerfd`, the receive ring of a
- * socket of AF_XDP (`xdp`). Events come from outside of the scheduler.
+ * for tests, as root, while hls runs. `upcall SOURCE NAME PARENT PARAMETER VALUE...` promotes below PARENT a scheduler
+ * NAME, which is to have one CPU at once; its agent only parks. It grants the scheduler two threads: a worker, which
+ * computes until it is told to sleep, and an upcall, which waits for the source and notes at each wake-up how many
+ * events were pending. Sources: the count of an `eventfd`, the expirations of a `timerfd`, the receive ring of a socket
+ * of AF_XDP (`xdp`). Events come from outside of the scheduler.
  *
  *  1. While the upcall is the more urgent one, each event is to be taken before the next one comes, and long before the
  *     worker has computed for as long as it does between two events.
@@ -212,7 +212,7 @@ struct choices {
 	hls_word asked, agent_ns;
 };
 
-/* The number at the beginning of the text, whose thousands are grouped by commas. */
+/* The number at the beginning of the text, with commas between thousands. */
 static unsigned long long number_at(const char *text)
 {
 	unsigned long long number = 0;

@@ -26,9 +26,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-/// The user who owns `ALICE` in [`FILE`].
+/// The user that owns `ALICE` in [`FILE`].
 pub const ALICE: Peer = Peer { uid: 1000 };
-/// A user who owns nothing.
+/// A user that owns nothing.
 pub const BOB: Peer = Peer { uid: 1001 };
 /// A place of the file, filled by thread 10.
 pub const VIDEO: u32 = 10;

@@ -1,5 +1,5 @@
-//! A scheduler of the policy `user-level` whose policy is a program written with `include/hls_scheduler.h`. The
-//! program is compiled as a shared object, and takes its turns on copies of the two pages, in the machine's time.
+//! A scheduler of the policy `user-level`; a program written with `include/hls_scheduler.h` decides for it. The program
+//! is compiled as a shared object, and takes its turns on copies of the two pages, in the machine's time.
 
 use crate::support::{ByHand, MS};
 use hls_core::pages::{KernelPage, UserPage, UserWord};
@@ -103,7 +103,7 @@ struct Thinking {
     until: Nanos,
 }
 
-/// A machine of one or more CPUs whose root is a scheduler of the policy `user-level`, with an agent.
+/// A machine of one or more CPUs; its root is a scheduler of the policy `user-level`, with an agent.
 pub struct World {
     pub machine: Machine,
     pub scheduler: CoreScheduler,
@@ -126,7 +126,7 @@ pub struct World {
 type Observer = Box<dyn FnMut(&KernelPage, &UserPage, &UserPage)>;
 
 impl World {
-    /// A world of one CPU whose agent has an allowance, in milliseconds in every 10 ms.
+    /// A world of one CPU, with an allowance for the agent, in milliseconds in every 10 ms.
     pub fn new(program: Program, allowance: u64) -> World {
         World::with_cpus(1, program, allowance)
     }

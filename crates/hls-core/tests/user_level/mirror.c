@@ -125,7 +125,7 @@ static unsigned mirror_schedule(struct hls_scheduler *s, unsigned cpu, hls_word 
 	unsigned slot = (unsigned)mirror_random(m) % HLS_SLOTS;
 
 	m->faults += !((s->cpus >> cpu) & 1) || !candidates || candidates & ~m->wanting || candidates & s->held;
-	/* Whoever is named without being a candidate is not meant. */
+	/* The library ignores a slot that is named without being a candidate. */
 	return mirror_random(m) % 4 ? hls_first_slot(candidates) : slot;
 }
 

@@ -1,6 +1,6 @@
 //! Facts about a machine, from `/proc`, `/sys` and the files beside its kernel.
 //!
-//! Only reads. A fact whose file is absent or may not be read is `None`, or its value says so.
+//! Only reads. If the file of a fact is absent or may not be read, the fact is `None`, or its value says so.
 
 use super::btf::{self, Needed};
 use flate2::read::GzDecoder;

@@ -71,7 +71,7 @@ fn difference(replay: &mut Replay, tape: &[Call], core: &Core) -> Option<String>
     Some(format!("{} calls agree, and then {what}", tape.len()))
 }
 
-/// A scheduler whose pages are not the same in both builds.
+/// A scheduler with pages that are not the same in both builds.
 fn differing_pages(replay: &Replay, core: &Core) -> Option<CoreScheduler> {
     let differ = |s: CoreScheduler| {
         let pages = core.pages(s).map(|number| replay.pages(number))?;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * In one of eight calls of a hook, does something at random that an author might do who has misunderstood the
+ * In one of eight calls of a hook, does something at random that an author might do after misunderstanding the
  * contract: calls its functions for the wrong child, scheduler, level or time, twice, or not at all. In the other
  * calls, the first ready child that can use the CPU runs. The parameter seeds the random numbers of each scheduler.
  */

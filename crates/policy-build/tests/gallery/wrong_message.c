@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Throttles a running child whose thread sends it a message.
+ * Throttles a running child when the thread of the child sends it a message.
  *
  * Noticed: a hook of it throttled, unthrottled, rechecked or set a timer for what it must not
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The rest of each policy of this folder, whose file has the grant hook alone. The test puts this text behind that of
- * the file, so that line numbers stay those of the file, with the policy's name in place of `frame`.
+ * The rest of each policy of this folder: its file has the grant hook alone. The test puts this text behind the text of
+ * the file, so that line numbers stay as in the file, with the policy's name in place of `frame`.
  */
 #define FRAME_PARAMS(P)
 #define FRAME_VP_PARAMS(P)

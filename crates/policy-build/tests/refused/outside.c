@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Calls a function that does not exist: the linker notices, or whoever loads the BPF object. */
+/* Calls a function that does not exist: the linker notices, or the loader of the BPF object. */
 #include "../core/policy.h"
 
 struct outside {

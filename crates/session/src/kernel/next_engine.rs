@@ -59,7 +59,7 @@ pub fn engine_with(needed: BuiltIn) -> FoundEngine {
     }
 }
 
-/// The policies of the current engine, and the previous engine. The previous one is kept because a user who unloads a
+/// The policies of the current engine, and the previous engine. The previous one is kept because a user that unloads a
 /// policy may want it again soon, and preparing an engine again takes seconds.
 pub struct EngineCache {
     policies: Vec<PolicySource>,

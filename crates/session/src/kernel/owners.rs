@@ -1,4 +1,4 @@
-//! The users of this machine who own schedulers (`owner=` in a hierarchy file).
+//! The users of this machine that own schedulers (`owner=` in a hierarchy file).
 
 use crate::console::Error;
 use hls_hierarchy::Diagnostic;

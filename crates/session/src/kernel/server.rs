@@ -52,7 +52,7 @@ pub struct Server {
 impl Server {
     /// Begins to serve the socket. `None` for a hierarchy that fails its check, because then it is unknown which
     /// requests can be granted, and with `--global`, because requests could take back what the global analysis
-    /// promises. `owners`: for each scheduler of the subject, the user who may change what is below it.
+    /// promises. `owners`: for each scheduler of the subject, the user that may change what is below it.
     pub fn start(
         path: &Path,
         run: &mut Run,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # More threads compute than can have a turn before the kernel calls them stalled, which it does after 30 s: the run goes
-# on, and a promise is kept. One CPU, whose time is exact.
+# on, and a promise is kept. One CPU, in exact time.
 . /usr/kernel/lib.sh
 
 # all_compute: whether all threads of the herd have been made.

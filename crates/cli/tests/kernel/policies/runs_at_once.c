@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A policy that does something natively as soon as its build is loaded, before anybody has called a hook: it writes a
- * file. Whoever only loads it into the kernel, or asks what it says of itself, must not run that.
+ * file. A process that only loads it into the kernel, or reads what it says of itself, must not run that.
  */
 #include "../core/policy.h"
 

@@ -1,6 +1,5 @@
 #!/bin/sh
-# A thread that nobody placed has the share of its nice value times the weights of its cgroups. One CPU, whose time is
-# exact.
+# A thread that nobody placed has the share of its nice value times the weights of its cgroups. One CPU, in exact time.
 . /usr/kernel/lib.sh
 
 # weight GROUP WEIGHT: the cgroup has this weight from now on.
@@ -44,7 +43,7 @@ ratio 1.45 1.55 "weights of 300 with 50 inside, and 100"
 weight outer 600
 ratio 2.9 3.1 "weights of 600 with 50 inside, and 100"
 
-# Whoever is forked is in the cgroup of its parent, or where clone3() wants it, from the start.
+# A forked process is in the cgroup of its parent, or where clone3() wants it, from the start.
 kill $one
 sh -c 'echo 0 >/sys/fs/cgroup/outer/inner/cgroup.procs
 	hog &
@@ -57,7 +56,7 @@ two=$(into_cgroup $groups/heavy) || fail "nothing is forked into heavy"
 hogs="$one $two"
 ratio 0.95 1.05 "forked into a weight of 300"
 
-# A user to whom a cgroup was left cannot have more than its weight gives.
+# A user that owns a cgroup cannot have more than the weight of the cgroup gives.
 mkdir $groups/users
 weight users 100
 echo +cpu >$groups/users/cgroup.subtree_control

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Agents that do as they should, and agents that do not: in each case a thread has what it was promised beside them, and
-# the threads of their schedulers go on; so too where that scheduler is below others, whose policies are processes and
-# decide for the one below: $DEPTHS says how deep. One CPU, whose time is exact.
+# the threads of their schedulers go on; so too where that scheduler is below others: their policies are processes, and
+# each decides for the scheduler below. $DEPTHS says how deep. One CPU, in exact time.
 # Engine: user-level
 . /usr/kernel/lib.sh
 . /usr/kernel/agents.sh
@@ -22,7 +22,7 @@ for depth in $DEPTHS; do
 	for kind in none loop storm; do
 		beside $kind 796 2 3
 	done
-	# The garbage may hold whom it likes.
+	# The garbage may hold any worker: no worker has to get CPU time.
 	beside garbage 796
 	[ "$depth" = 1 ] || continue
 	for kind in unmap crash stop exec; do

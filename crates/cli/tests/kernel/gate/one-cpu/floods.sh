@@ -1,6 +1,6 @@
 #!/bin/sh
-# Users without rights do all that they can at once: root is answered all the same, and a promise is kept. One CPU, whose
-# time is exact; night/floods.sh has more of it.
+# Users without rights do all that they can at once: root is answered all the same, and a promise is kept. One CPU, in
+# exact time; night/floods.sh has more of it.
 UNCHECKED=yes
 . /usr/kernel/lib.sh
 . /usr/kernel/floods.sh

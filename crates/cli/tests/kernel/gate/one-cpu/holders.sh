@@ -1,7 +1,7 @@
 #!/bin/sh
-# Threads that lose the CPU with a lock of the kernel's do not keep others waiting for as long as their scheduler has them
-# wait: root creates and moves files in a folder where twelve such threads do, which have 3 ms in 5 s. One CPU, whose time
-# is exact.
+# Threads that lose the CPU with a lock of the kernel's do not keep others waiting for as long as their scheduler has
+# them wait: root creates and moves files in a folder where twelve such threads do the same, with 3 ms in 5 s. One CPU,
+# in exact time.
 UNCHECKED=yes
 . /usr/kernel/lib.sh
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Promises that requests bring are kept, and stolen time breaks none. One CPU, whose time is exact.
+# Promises that requests bring are kept, and stolen time breaks none. One CPU, in exact time.
 . /usr/kernel/lib.sh
 
 # keeps THREAD LEAST: the thread must have been owed at least so many ns, and have had what it was owed; no promise

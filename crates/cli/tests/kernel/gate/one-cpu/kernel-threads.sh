@@ -1,6 +1,6 @@
 #!/bin/sh
 # Promises are kept beside a thread of the kernel that never sleeps, requests are answered, the kernel thread has its
-# part, and other kernel threads get on beside it. One CPU, whose time is exact.
+# part, and other kernel threads get on beside it. One CPU, in exact time.
 . /usr/kernel/lib.sh
 
 start /usr/kernel/ctl.kdl --slack $slack

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A file that loads a policy runs: also the budgets that the machine can enforce are measured by an engine that other
 # processes have loaded, and that engine knows the cgroups. A built-in policy that the file does not name comes with its
-# first scheduler. One CPU, whose time is exact.
+# first scheduler. One CPU, in exact time.
 # Engine: asked_times.c bvt
 . /usr/kernel/lib.sh
 . /usr/kernel/policies.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A thread that nobody placed has the share of its nice value. One CPU, whose time is exact.
+# A thread that nobody placed has the share of its nice value. One CPU, in exact time.
 . /usr/kernel/lib.sh
 
 # share_as NICE NICE LEAST MOST: two hogs of these nice values; the first has at least and at most so many times as

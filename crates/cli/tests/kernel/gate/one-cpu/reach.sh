@@ -1,6 +1,7 @@
 #!/bin/sh
-# Nobody reaches beyond what the file gives: a cgroup whose name is no text, or whose path is too long for the kernel to
-# tell, lies in those above it all the same; and requests do not reach the schedulers that hls has added for itself.
+# Nobody reaches beyond what the file gives: a cgroup with a name that is no text, or a path too long for the kernel to
+# tell, lies in the cgroups above it all the same; and requests do not reach the schedulers that hls has added for
+# itself.
 . /usr/kernel/lib.sh
 
 cat >/tmp/box.kdl <<'KDL'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What users without rights do breaks no promise, and nothing is lost in it. One CPU, whose time is exact.
+# What users without rights do breaks no promise, and nothing is lost in it. One CPU, in exact time.
 . /usr/kernel/lib.sh
 
 # attack COMMAND: a user without rights carries it out for five seconds, beside a thread that was promised 10 ms in

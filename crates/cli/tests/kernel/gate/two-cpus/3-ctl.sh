@@ -46,7 +46,7 @@ for thread in $own $other; do
 	within 10 has_got "$thread" ran_ns 50 || fail "thread $thread has nothing"
 done
 
-# Requests that cannot be granted, and a request by a user who may make none. The threads are stopped meanwhile: beside
+# Requests that cannot be granted, and a request by a user that may make none. The threads are stopped meanwhile: beside
 # them each request takes three times as long.
 kill -STOP $own $hogs
 refuses 1 "needs" reserve "$member" "RESBH 100ms 100ms"

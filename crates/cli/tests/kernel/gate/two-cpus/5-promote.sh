@@ -103,7 +103,7 @@ as_nobody "hls ctl promote M --below ALL share=3 -- chooser" 2>/tmp/said2 && fai
 nobody_asks demote N
 kill "$hogs"
 
-# Whoever has got the pages of a scheduler from somebody else, which the scheduler has no more.
+# A process of another user holds pages that were passed on to it, and that the scheduler no longer has.
 goes N
 holder U PS width 1 >/tmp/held 2>&1 || fail "the holder of pages: $(cat /tmp/held)"
 cat /tmp/held

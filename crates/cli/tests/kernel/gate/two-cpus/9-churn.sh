@@ -43,7 +43,8 @@ loads() {
 	echo "a policy was loaded $loaded times"
 }
 
-# Whoever churns moves to a cgroup inside another, which has one weight after the other, and back; all cgroups go then.
+# The first process of the churn, which waits for the others, moves to a cgroup inside another, and back. Both cgroups
+# have one weight after the other meanwhile, and go then.
 weights() {
 	root=/sys/fs/cgroup outer=/sys/fs/cgroup/outer inner=/sys/fs/cgroup/outer/inner
 	until [ -s /tmp/churned ]; do

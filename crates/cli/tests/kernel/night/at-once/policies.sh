@@ -23,7 +23,7 @@ does hls ctl destroy A
 does hls unload asked-times
 refuses "no policy" hls unload asked-times
 
-# A policy whose file has another name is refused; one that the verifier refuses is refused with the line of its file.
+# A policy in a file of another name is refused; one that the verifier refuses is refused with the line of its file.
 # Then one that never grants a CPU: its children go on, with the time that its scheduler gets.
 cp $asked /tmp/another_name.c
 refuses "another_name.c: error: found no policy" hls load /tmp/another_name.c
@@ -36,7 +36,8 @@ does hls ctl release "$member"
 does hls ctl destroy N
 does hls unload names-none
 
-# A policy that is loaded runs in the kernel, and nothing of it runs here: neither in hls run nor in who prepares it.
+# A policy that is loaded runs in the kernel, and nothing of it runs here: neither in hls run nor in the process that
+# prepares it.
 does hls load /usr/policies/runs_at_once.c
 does hls ctl create runs-at-once O --below RES guarantee="RESBH 20ms 200ms"
 does hls ctl destroy O
