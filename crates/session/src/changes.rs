@@ -27,8 +27,13 @@ pub trait ChangeableRun<'t> {
     /// The engine and the registry.
     fn parts(&mut self) -> (&mut Self::Engine, &mut RunRegistry<'t>);
 
-    /// Passes on all records of the engine up to now. Returns that time.
-    fn process_until_now(&mut self) -> Nanos;
+    /// The time of the run.
+    fn now(&mut self) -> Nanos;
+
+    /// Has a change of the registry made that takes effect at `at`, between the records before and those after that
+    /// time. Returns at once, also where records wait: to pass all of them on may take seconds. `at` is no earlier than
+    /// in the calls before.
+    fn once_processed(&mut self, at: Nanos, change: impl FnOnce(&mut RunRegistry<'t>) + 'static);
 
     /// The time up to which records have been passed on, which is a moment ago at most, unless records come faster than
     /// they can be passed on.
@@ -70,7 +75,10 @@ pub trait ChangeableRun<'t> {
             }
             HierarchyChange::DestroyScheduler { scheduler } => {
                 engine.built().core.destroy_scheduler(scheduler)?;
-                registry.remove_scheduler(engine, scheduler);
+                if let Some(number) = engine.built().observed.remove(scheduler) {
+                    let now = self.now();
+                    self.once_processed(now, move |registry| registry.remove_scheduler(number));
+                }
             }
             HierarchyChange::DetachScheduler { vp } => detach(engine, vp)?,
             HierarchyChange::ReplacePolicy { scheduler, policy, params } => {
@@ -99,6 +107,8 @@ pub trait ChangeableRun<'t> {
         to: CoreScheduler,
         params: Params,
     ) -> Result<(), EngineError> {
+        // Before the move: what the thread was promised ends no later.
+        let now = self.now();
         let (engine, registry) = self.parts();
         let before = living(engine, thread)?.vp;
         let above = if before == ObservedVp::NONE {
@@ -109,10 +119,9 @@ pub trait ChangeableRun<'t> {
         engine.move_thread(thread.tid, to, params, &above).map_err(gone_or_refused)?;
         let vp = engine.built().number(thread.vp);
         if vp != ObservedVp::NONE {
-            let now = self.process_until_now();
-            let (engine, registry) = self.parts();
-            registry.move_below(vp, engine.built().observed.get(to), now);
             registry.places.leave(vp);
+            let below = engine.built().observed.get(to);
+            self.once_processed(now, move |registry| registry.move_below(vp, below, now));
         } else if to != engine.default_scheduler() && registry.listeners.draws() {
             self.number_thread(thread, to);
         }
@@ -130,20 +139,21 @@ pub trait ChangeableRun<'t> {
 
     /// Closes this place of the file: no thread takes it any more.
     fn close_place(&mut self, place: GraphEdge) {
+        let now = self.now();
         let (engine, registry) = self.parts();
         let Some(vp) = registry.places.close(place) else { return };
         if let Some(to) = engine.close_place(vp) {
-            let now = self.process_until_now();
-            let (engine, registry) = self.parts();
-            registry.move_below(vp, engine.built().observed.get(to), now);
+            let below = engine.built().observed.get(to);
+            self.once_processed(now, move |registry| registry.move_below(vp, below, now));
         }
     }
 
     /// Checks from now on what a promisee gets against this promise; an empty promise ends the checks.
     fn promise(&mut self, to: Promisee, promise: Promise) {
-        let now = self.process_until_now();
+        // First: a VP that has a number now has it at that time.
+        let now = self.now();
         if let Some(vp) = self.number_of(to, &promise) {
-            self.parts().1.promise(vp, promise, now);
+            self.once_processed(now, move |registry| registry.promise(vp, promise, now));
         }
     }
 
@@ -315,8 +325,12 @@ mod tests {
             self.run.parts()
         }
 
-        fn process_until_now(&mut self) -> Nanos {
-            self.run.process_until_now()
+        fn now(&mut self) -> Nanos {
+            self.run.now()
+        }
+
+        fn once_processed(&mut self, at: Nanos, change: impl FnOnce(&mut RunRegistry<'t>) + 'static) {
+            self.run.once_processed(at, change);
         }
 
         fn goes_on(&mut self) -> Result<(), EngineError> {

@@ -2,8 +2,8 @@
 //! the file's places, and the listeners to the records.
 //!
 //! Schedulers and threads that a request adds get numbers in the observer, like the file's. Relies on the engine to
-//! record the state of a VP when the VP gets its number, and on the caller to hand on all records up to now before it
-//! asks for a change here.
+//! record the state of a VP when the VP gets its number, and on the caller to move a VP, to promise something and to
+//! remove a scheduler after the records of before and ahead of those of after that.
 
 use crate::console::Console;
 use crate::listeners::Listeners;
@@ -168,11 +168,8 @@ impl<'t> RunRegistry<'t> {
     }
 
     /// Forgets a scheduler that was destroyed. One of the file keeps its place in the result.
-    pub fn remove_scheduler(&mut self, engine: &mut impl ChangeableEngine, scheduler: CoreScheduler) {
-        let number = engine.built().observed.remove(scheduler);
-        if let Some(number) = number {
-            self.listeners.remove_scheduler(number, number < self.first_added);
-        }
+    pub fn remove_scheduler(&mut self, number: ObservedScheduler) {
+        self.listeners.remove_scheduler(number, number < self.first_added);
     }
 
     /// Gives a VP of the core, of the thread `tid` or, where that is 0, of a scheduler, a number in the observer.

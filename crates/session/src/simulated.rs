@@ -59,15 +59,21 @@ impl<'t> ChangeableRun<'t> for SimulatedRun<'t> {
         (&mut self.simulation, &mut self.registry)
     }
 
-    fn process_until_now(&mut self) -> Nanos {
+    fn now(&mut self) -> Nanos {
+        self.simulation.now()
+    }
+
+    /// Nothing else waits for the records.
+    fn once_processed(&mut self, _: Nanos, change: impl FnOnce(&mut RunRegistry<'t>) + 'static) {
+        self.processed_until();
+        change(&mut self.registry);
+    }
+
+    fn processed_until(&mut self) -> Nanos {
         let SimulatedRun { simulation, registry, .. } = self;
         simulation.deliver_records(&mut |record| registry.record(record));
         registry.report_disabled_policies(simulation);
         simulation.now()
-    }
-
-    fn processed_until(&mut self) -> Nanos {
-        self.process_until_now()
     }
 
     /// Simulated time stands still during a question, so the run cannot end.

@@ -2,11 +2,11 @@
 /*
  * What a user without rights may do to the hierarchy that runs, as fast as possible, until it is killed; for tests.
  * `attacker rename`: renames itself. `attacker ask`: asks for the status. `attacker connect`: connects, and hangs up.
- * `attacker idle NUMBER`: has so many threads that sleep. `attacker fork`: forks, and waits for the child.
- * `attacker move NUMBER FOLDER`: has a process of NUMBER sleeping threads, and moves it to and fro between the cgroups
- * `a` and `b` in the folder. `attacker create FOLDER`: creates a file in the folder, moves it into the folder `other`
- * there, and removes it. It needs the locks of both folders and the lock for moves between folders. It begins when the
- * file /tmp/go is there.
+ * `attacker reserve BELOW`: has itself promised CPU time below that scheduler, and released. `attacker idle NUMBER`:
+ * has NUMBER threads that sleep. `attacker fork`: forks, and waits for the child. `attacker move NUMBER FOLDER`: has a
+ * process of NUMBER sleeping threads, and moves it to and fro between the cgroups `a` and `b` in the folder. `attacker
+ * create FOLDER`: creates a file in the folder, moves it into the folder `other` there, and removes it. It needs the
+ * locks of both folders and the lock for moves between folders. It begins when the file /tmp/go is there.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -39,19 +39,33 @@ static int connected(void)
 	return -1;
 }
 
-/* Asks once; whether there was an answer. */
-static int ask(void)
+/* Makes a request; whether there was an answer. */
+static int ask(const char *request)
 {
-	static const char status[] = "{\"method\":\"hls.Control.Status\"}";
 	char reply[4096];
 	int server = connected(), is_answered = 0;
-	if (server >= 0 && write(server, status, sizeof(status)) > 0) {
+	if (server >= 0 && write(server, request, strlen(request) + 1) > 0) {
 		ssize_t length;
 		while (!is_answered && (length = read(server, reply, sizeof(reply))) > 0)
 			is_answered = !reply[length - 1];
 	}
 	close(server);
 	return is_answered;
+}
+
+static void reserve_for_ever(const char *below)
+{
+	char reserve[256], release[256];
+	snprintf(reserve, sizeof(reserve),
+		 "{\"method\":\"hls.Control.Reserve\",\"parameters\":"
+		 "{\"thread\":%d,\"guarantee\":\"RESBH 1ms 33ms\",\"below\":\"%s\"}}",
+		 getpid(), below);
+	snprintf(release, sizeof(release), "{\"method\":\"hls.Control.Release\",\"parameters\":{\"thread\":%d}}",
+		 getpid());
+	for (;;) {
+		ask(reserve);
+		ask(release);
+	}
 }
 
 static void fork_for_ever(void)
@@ -137,6 +151,8 @@ int main(int argc, char **argv)
 			close(connected());
 	else if (!strcmp(what, "ask"))
 		for (;;)
-			ask();
+			ask("{\"method\":\"hls.Control.Status\"}");
+	else if (!strcmp(what, "reserve") && argc > 2)
+		reserve_for_ever(argv[2]);
 	return 2;
 }

@@ -3,15 +3,15 @@
 
 attack() { as_nobody "exec chrt -o 0 $1" >>/tmp/attack 2>&1 & }
 
-# begin_floods MOVED PAIRS SLEEPERS CREATORS BUSY: the hierarchy runs, and so do the attackers: one that moves so many
-# threads, so many that ask, that connect and that rename themselves, one that forks, and threads that sleep, that create
-# files and that compute.
+# begin_floods MOVED TRIPLES OWNERS SLEEPERS CREATORS BUSY: starts the hierarchy and the attackers. One attacker moves
+# MOVED threads, and one forks. TRIPLES attackers ask, as many connect, and as many rename themselves; OWNERS have
+# themselves reserved. SLEEPERS threads sleep, CREATORS create files, and BUSY threads compute.
 begin_floods() {
 	own=/sys/fs/cgroup/nobody
 	mkdir -p /sys/fs/cgroup/box
+	as_nobody true
 	start /usr/kernel/floods.kdl --slack $slack
 	answers
-	as_nobody true
 	mkdir -p $own/a $own/b /tmp/shared
 	chown -R nobody $own
 	chmod 1777 /tmp/shared
@@ -23,14 +23,16 @@ begin_floods() {
 	chrt -f -p 50 $$ >/dev/null
 	attack "attacker move $1 $own"
 	for _ in $(seq "$2"); do attack "attacker ask" && attack "attacker connect" && attack "attacker rename"; done
+	for _ in $(seq "$3"); do attack "attacker reserve RES"; done
 	attack "attacker fork"
-	attack "attacker idle $3"
-	for _ in $(seq "$4"); do attack "attacker create /tmp/shared"; done
-	attack "herd $5 busy"
+	attack "attacker idle $4"
+	for _ in $(seq "$5"); do attack "attacker create /tmp/shared"; done
+	attack "herd $6 busy"
 }
 
-# measure_floods SECONDS: root asks for so long. What `film` `had` in ms and how many of its promises were `broken`, the
-# percentage that hls `took` of a CPU, and how often root was `answered`, with its times in us for 99 of 100 and at worst.
+# measure_floods SECONDS: root asks for SECONDS. Sets `had`, the CPU time of `film` in ms, and `broken`, the number of its
+# broken promises; `took`, the percentage of a CPU that hls used; `answered`, the number of root's answers, with their
+# times in us for 99 of 100 and at worst.
 measure_floods() {
 	broken=$(of "$film" broken) before=$(ran "$film") took=$(cpu_ms)
 	asker "$1" >/tmp/asked || fail "root was not answered: $(cat /tmp/asked)"

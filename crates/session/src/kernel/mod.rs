@@ -2,10 +2,10 @@
 //! engines with other policies (`next_engine`). Builds only with the feature `kernel`.
 
 mod alarm;
+mod backlog;
 mod checks;
 mod commands;
 mod devices;
-
 mod keeper;
 mod next_engine;
 mod owners;

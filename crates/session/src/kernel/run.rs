@@ -5,6 +5,7 @@
 //! but with real threads (`hls_real_threads`). Belongs to one thread of this process.
 
 use super::alarm::Alarm;
+use super::backlog::Backlog;
 use super::checks::Checks;
 use super::commands::Commands;
 use super::devices::Devices;
@@ -26,7 +27,6 @@ use hls_real_threads::ThreadProcess;
 use hls_units::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use std::collections::VecDeque;
 use std::io;
 use std::iter;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -37,8 +37,6 @@ use std::time::{Duration, Instant};
 /// How long the run waits after an event before it polls the engine: polling takes the CPU from the thread that has
 /// it.
 const SHORTEST: Duration = Duration::from_millis(10);
-/// The run looks for requests after this number of records, which take a fifth of a millisecond on a slow machine.
-const RECORDS_AT_ONCE: usize = 8;
 /// The length of a run without a limit.
 const ENDLESS: Nanos = Nanos(u64::MAX / 4);
 /// The observer looks for threads that wait in vain only up to this long ago: time stolen from them is recorded when
@@ -59,10 +57,8 @@ pub struct Run<'t> {
     _devices: Devices,
     /// The names of the file's threads.
     names: Vec<String>,
-    /// Records that were taken from the engine and not yet handed on, in order of time.
-    batch: VecDeque<Record>,
-    /// All records up to this time have been taken.
-    taken_until: Nanos,
+    /// What has not been passed on to the registry yet.
+    backlog: Backlog<RunRegistry<'t>>,
     /// The CPU time used to process events.
     events_took: Duration,
     alarm: Alarm,
@@ -131,8 +127,7 @@ impl<'t> Run<'t> {
             commands,
             load,
             names,
-            batch: VecDeque::new(),
-            taken_until: Nanos::ZERO,
+            backlog: Backlog::default(),
             events_took: Duration::ZERO,
             alarm: Alarm::default(),
             failed: None,
@@ -165,7 +160,7 @@ impl<'t> Run<'t> {
             }
         }
         self.for_events(Self::note_choices);
-        let now = self.taken_until;
+        let now = self.backlog.taken_until();
         self.registry.listeners.observer.advance(now.saturating_sub(PATIENCE));
         self.alarm.raise(&mut self.registry.listeners.observer, now, &*self.console);
         if let Some(checks) = &mut self.checks {
@@ -189,17 +184,6 @@ impl<'t> Run<'t> {
         self.failed.get_or_insert(error);
     }
 
-    /// Processes the notices and records since the last call, the records in order of time. Returns the time up to
-    /// which they were processed.
-    fn process_events(&mut self) -> Result<Nanos, Error> {
-        self.for_events(|it| {
-            it.take_events()?;
-            while it.process_some_records() {}
-            it.note_choices();
-            Ok(it.taken_until)
-        })
-    }
-
     /// Does a part of the work for events. No request is charged for the CPU time of this work.
     fn for_events<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let begun = thread_time();
@@ -220,8 +204,8 @@ impl<'t> Run<'t> {
         // Arriving threads of the workload are placed after the poll, because the poll makes them known to the
         // engine.
         let come = self.load.as_mut().map_or(Ok(Vec::new()), |load| load.arrivals(Nanos::ZERO))?;
-        let batch = &mut self.batch;
-        self.engine.poll(&mut |record| batch.push_back(*record)).map_err(failed)?;
+        let mut records = Vec::new();
+        self.engine.poll(&mut |record| records.push(*record)).map_err(failed)?;
         let notices = self.engine.take_notices();
         notices.iter().for_each(|notice| report_notice(notice, &self.names, &*self.console));
         if let Some(load) = &mut self.load {
@@ -229,26 +213,25 @@ impl<'t> Run<'t> {
                 place(&mut self.engine, tid, vp)?;
                 load.admit(vp);
             }
-            load.events(&mut |record| batch.extend(of_job(record)));
+            load.events(&mut |record| records.extend(of_job(record)));
         }
-        batch.make_contiguous().sort_by_key(|record| record.at);
-        self.taken_until = now;
+        self.backlog.add(records, now);
         Ok(())
     }
 
-    /// Hands on the first of the taken records. Returns whether there are more.
+    /// Passes on the first records that were taken. Returns whether there are more.
     fn process_some_records(&mut self) -> bool {
-        for record in self.batch.drain(..self.batch.len().min(RECORDS_AT_ONCE)) {
-            report_cpu(&record, &*self.console);
-            self.registry.record(&record);
-        }
+        let are_left = self.backlog.pass_on(&mut self.registry, |registry, record| {
+            report_cpu(record, &*self.console);
+            registry.record(record);
+        });
         self.registry.report_disabled_policies(&mut self.engine);
-        !self.batch.is_empty()
+        are_left
     }
 
-    /// Notes how schedulers' choices were made, when all records have been handed on.
+    /// Notes how schedulers' choices were made, when all records have been passed on.
     fn note_choices(&mut self) {
-        self.registry.listeners.note_choices(self.taken_until, || self.engine.decided());
+        self.registry.listeners.note_choices(self.backlog.taken_until(), || self.engine.decided());
     }
 
     /// Waits until the engine has events or the keeper sends something, or for `time`. Requests are answered
@@ -324,15 +307,19 @@ impl<'t> ChangeableRun<'t> for Run<'t> {
     }
 
     /// An error ends the run after the request at hand.
-    fn process_until_now(&mut self) -> Nanos {
-        self.process_events().unwrap_or_else(|error| {
-            self.fail(error);
-            self.engine.now().unwrap_or_default()
+    fn now(&mut self) -> Nanos {
+        self.engine.now().unwrap_or_else(|error| {
+            self.fail(failed(error));
+            self.backlog.taken_until()
         })
     }
 
+    fn once_processed(&mut self, at: Nanos, change: impl FnOnce(&mut RunRegistry<'t>) + 'static) {
+        self.backlog.change(at, change);
+    }
+
     fn processed_until(&mut self) -> Nanos {
-        self.batch.front().map_or(self.taken_until, |record| record.at)
+        self.backlog.passed_on_until()
     }
 
     fn goes_on(&mut self) -> Result<(), EngineError> {

@@ -7,7 +7,7 @@ UNCHECKED=yes
 . /usr/kernel/floods.sh
 
 echo 60000 >/proc/sys/kernel/threads-max
-begin_floods 2000 4 3000 20 300
+begin_floods 2000 4 4 3000 20 300
 sleep 10
 measure_floods "$FLOODS"
 runs "after floods of $FLOODS s"

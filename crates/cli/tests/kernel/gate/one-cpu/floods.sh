@@ -5,7 +5,7 @@ UNCHECKED=yes
 . /usr/kernel/lib.sh
 . /usr/kernel/floods.sh
 
-begin_floods 300 2 300 5 30
+begin_floods 300 2 0 300 5 30
 sleep 5
 measure_floods 15
 [ "$had" -ge 4500 ] || fail "the reserved thread had $had ms of 4545"

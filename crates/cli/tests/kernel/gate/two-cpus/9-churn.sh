@@ -43,15 +43,15 @@ loads() {
 	echo "a policy was loaded $loaded times"
 }
 
-# The first process of the churn, which waits for the others, moves to a cgroup inside another, and back. Both cgroups
-# have one weight after the other meanwhile, and go then.
+# All processes of the churn move to a cgroup inside another, and back. Both cgroups have one weight after the other
+# meanwhile, and go then.
 weights() {
 	root=/sys/fs/cgroup outer=/sys/fs/cgroup/outer inner=/sys/fs/cgroup/outer/inner
 	until [ -s /tmp/churned ]; do
 		mkdir $outer $inner || fail "there is a cgroup still"
 		echo +cpu >$root/cgroup.subtree_control && echo +cpu >$outer/cgroup.subtree_control ||
 			fail "cgroups cannot have weights"
-		echo "$churn" >$inner/cgroup.procs
+		within 100 is_in || fail "the churn does not come into the cgroup: $(cat $inner/cgroup.procs)"
 		for weight in 1 10000 50 300; do
 			echo $weight >$outer/cpu.weight
 			echo $weight >$inner/cpu.weight
@@ -63,6 +63,13 @@ weights() {
 		weighed=$((weighed + 8))
 	done
 	echo "$weighed weights were set"
+}
+
+# Moves the churn's first process and its seven children into the inner cgroup; whether they are there then, or at their
+# end. What they fork comes along.
+is_in() {
+	for pid in $churn $(cat /proc/$churn/task/$churn/children); do echo "$pid" >$inner/cgroup.procs; done 2>/dev/null
+	[ "$(wc -l <$inner/cgroup.procs)" -ge 8 ] || [ -s /tmp/churned ]
 }
 
 # Moves all threads out of the inner cgroup; whether there are none then. A process may end, or fork, meanwhile.
