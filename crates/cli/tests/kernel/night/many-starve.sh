@@ -29,4 +29,4 @@ runs "14,000 threads compute"
 had=$(($(ran "$hogs") - before))
 echo "the reserved thread had $had ms of 18,180 in a minute"
 [ "$had" -ge 18170 ] || fail "the reserved thread had $had ms of 18,180"
-# The end of the run is not judged: the kernel takes more than half a minute to take so many threads back.
+# The end of the run is not judged: the kernel waits for its RCU thread, which takes turns with all of these.
