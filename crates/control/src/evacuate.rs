@@ -23,6 +23,24 @@ pub(crate) struct Evacuated {
     pub(crate) schedulers: Vec<String>,
 }
 
+impl Evacuated {
+    /// The error of a step that failed after this was done.
+    fn before(self, error: Error) -> Error {
+        if self == Evacuated::default() {
+            return error;
+        }
+        let threads = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
+        let destroyed: String =
+            self.schedulers.iter().map(|name| format!(" and destroyed `{name}`")).collect();
+        let with_done = |reason| format!("{reason}; before this, the request moved {threads}{destroyed}");
+        match error {
+            Error::Failed(reason) => Error::Failed(with_done(reason)),
+            Error::InUse(reason) => Error::InUse(with_done(reason)),
+            error => error,
+        }
+    }
+}
+
 impl<E: RunningEngine> Manager<E> {
     /// Empties the schedulers of the policy of this number, and destroys them.
     pub(crate) fn evacuate(&mut self, policy: u8) -> Result<Evacuated, Error> {
@@ -33,8 +51,15 @@ impl<E: RunningEngine> Manager<E> {
     /// Moves the threads below these schedulers (parents first) to `to`, or to the default scheduler if `to` does not
     /// accept them with default parameters; then destroys the schedulers.
     pub(crate) fn remove(&mut self, doomed: &[usize], to: usize) -> Result<Evacuated, Error> {
-        self.close_places(doomed)?;
         let mut done = Evacuated::default();
+        match self.remove_each(doomed, to, &mut done) {
+            Ok(()) => Ok(done),
+            Err(error) => Err(done.before(error)),
+        }
+    }
+
+    fn remove_each(&mut self, doomed: &[usize], to: usize, done: &mut Evacuated) -> Result<(), Error> {
+        self.close_places(doomed)?;
         for at in doomed.iter().rev() {
             let Some(name) = self.tree.scheduler(*at).map(|scheduler| scheduler.name.clone()) else {
                 continue;
@@ -51,7 +76,7 @@ impl<E: RunningEngine> Manager<E> {
             }
             done.schedulers.push(name);
         }
-        Ok(done)
+        Ok(())
     }
 
     /// Closes the places of the file below these schedulers: no thread takes them any more, and their promises end.

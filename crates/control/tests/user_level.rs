@@ -274,6 +274,26 @@ fn a_promotion_that_fails_leaves_nothing() {
     assert_eq!(steps, 4, "create, attach, pages, agent");
 }
 
+/// The engine fails at each step in turn: the error says what the request has done by then, and the next request does
+/// the rest.
+#[test]
+fn a_demotion_that_fails_says_what_it_has_done() {
+    let fails = |steps| {
+        let mut manager = manager();
+        manager.promote(ALICE, "U", "ALICE", AGENT, &texts(&[])).unwrap();
+        manager.engine().fails_after = Some(steps);
+        let error = manager.demote(ALICE, "U").map(drop).map_err(|error| error.to_string());
+        manager.tidy().unwrap();
+        (error.err(), names(&mut manager).contains(&"U".to_owned()))
+    };
+    let failure = "found a failure that a test asked for";
+    let moved = format!("{failure}; before this, the request moved 1 thread");
+    assert_eq!(fails(0), (Some(failure.to_owned()), true), "to move the agent");
+    assert_eq!(fails(1), (Some(moved.clone()), false), "to detach the scheduler");
+    assert_eq!(fails(2), (Some(moved), false), "to destroy it");
+    assert_eq!(fails(3), (None, false));
+}
+
 /// A thread that becomes the agent of ever deeper schedulers reaches a limit; when it ends, all of them are
 /// destroyed.
 #[test]
