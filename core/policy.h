@@ -149,6 +149,41 @@ enum hls_hook { HLS_HOOKS(HLS_HOOK_NUMBER, HLS_HOOK_NUMBER) };
 #define HLS_QUESTION_MEMBER(number, hook, need, about, parameters, arguments, type, value) type(*hook) parameters;
 
 /*
+ * What is true of a policy: members of struct hls_policy. Rust reads them by these names (crates/hls-core,
+ * properties.rs). P(name, of); `of` is the user's.
+ */
+/* clang-format off */
+#define HLS_PROPERTIES(P, of) \
+	/* Its scheduler holds VPs of several parents and requests all of them at once. */ \
+	P(joins, of) \
+	/* Its schedulers are given pages, by which processes talk to them (user_pages.h). */ \
+	P(has_pages, of) \
+	/* Each child is a slower processor; the first parameter of its VP is the speed in millionths. */ \
+	P(slows, of) \
+	/* No READY child ever waits beside a RUNNING one that it would preempt. */ \
+	P(strict, of) \
+	/* \
+	 * The loops of a decision inline its hooks: for short hooks of built-in policies. For a policy of the \
+	 * literature they inline SMALL hooks, and call the others without a switch over all policies. \
+	 */ \
+	P(inline_hooks, of) \
+	/* It divides the time of one CPU: a scheduler below it has one VP unless the file says otherwise. */ \
+	P(serial, of) \
+	/* It tells a slower processor above it of its deadlines, and counts budgets in that one's time (slower.h). */ \
+	P(tells_deadlines, of) \
+	/* The first parameter of a VP is its level, the greatest first. A VP that shares it is promised nothing. */ \
+	P(promises_by_level, of) \
+	/* It takes every thread and lets none starve: its scheduler may be the default scheduler of a machine. */ \
+	P(may_be_default, of) \
+	/* Its scheduler may have the threads of hls, with presets as their parameters. */ \
+	P(may_serve_hls, of)
+/* clang-format on */
+
+#define HLS_PROPERTY_MEMBER(name, of) bool name;
+#define HLS_PROPERTY_NUMBER(name, of) HLS_PROPERTY_##name,
+enum hls_property { HLS_PROPERTIES(HLS_PROPERTY_NUMBER, ) HLS_NR_PROPERTIES };
+
+/*
  * A policy. Its hooks are called through no pointer: since its struct is static and constant, the compiler puts the
  * functions themselves in their place.
  */
@@ -163,17 +198,7 @@ struct hls_policy {
 	const char *accepts, *provides;
 	u32 state_version; /* version of its words: builds with the same version understand each other's */
 	u32 most_children; /* 0: any number */
-	bool joins;        /* its scheduler holds VPs of several parents and requests all of them at once */
-	bool has_pages;    /* its schedulers are given pages, by which processes talk to them (user_pages.h) */
-	/* Each child is a slower processor; the first parameter of its VP is the speed in millionths. */
-	bool slows;
-	/* No READY child ever waits beside a RUNNING one that it would preempt. */
-	bool strict;
-	/*
-	 * The loops of a decision inline its hooks: for short hooks of built-in policies. For a policy of the
-	 * literature they inline SMALL hooks, and call the others without a switch over all policies.
-	 */
-	bool inline_hooks;
+	HLS_PROPERTIES(HLS_PROPERTY_MEMBER, )
 	HLS_HOOKS(HLS_EVENT_MEMBER, HLS_QUESTION_MEMBER)
 };
 

@@ -234,6 +234,7 @@ static const struct hls_policy cbs_policy = {
     .what = "constant bandwidth servers by EDF, hard or soft",
     .source = "Abeni and Buttazzo, RTSS 1998, section 3",
     .strict = true,
+    .serial = true,
     .register_vp = cbs_register_vp,
     .request = cbs_request,
     .withdraw = cbs_withdraw,

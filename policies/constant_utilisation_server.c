@@ -223,6 +223,7 @@ static const struct hls_policy constant_utilisation_server_policy = {
     .what = "servers that are CPUs of their own of a lower speed, by EDF",
     .source = "Deng, Liu and Sun, Euromicro RTS 1997; Liu, Real-Time Systems, section 7.4",
     .strict = true,
+    .serial = true,
     .register_vp = constant_utilisation_server_register_vp,
     .request = constant_utilisation_server_request,
     .withdraw = constant_utilisation_server_withdraw,

@@ -214,6 +214,7 @@ static const struct hls_policy deferrable_server_policy = {
     .what = "a budget in every period at a fixed priority, which stays while its child sleeps",
     .source = "Lehoczky, Sha and Strosnider, RTSS 1987",
     .strict = true,
+    .serial = true,
     .register_vp = deferrable_server_register_vp,
     .request = deferrable_server_request,
     .withdraw = deferrable_server_withdraw,

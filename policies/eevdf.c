@@ -396,6 +396,7 @@ static const struct hls_policy eevdf_policy = {
     .name = "eevdf",
     .what = "CPU time in proportion to shares, the earliest virtual deadline first",
     .source = "Stoica et al., RTSS 1996",
+    .serial = true,
     .register_vp = eevdf_register_vp,
     .unregister_vp = eevdf_unregister_vp,
     .request = eevdf_request,

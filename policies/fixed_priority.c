@@ -98,6 +98,7 @@ static const struct hls_policy fixed_priority_policy = {
     .source = "HLS, RTSS 2001, section 5.1",
     .strict = true,
     .inline_hooks = true,
+    .promises_by_level = true,
     .register_vp = fixed_priority_register_vp,
     .unregister_vp = fixed_priority_unregister_vp,
     .request = fixed_priority_request,

@@ -411,6 +411,7 @@ static const struct hls_policy grub_policy = {
     .what = "constant bandwidth servers by EDF, which have what inactive ones do not use",
     .source = "Lipari and Baruah, ECRTS 2000",
     .strict = true,
+    .serial = true,
     .init = grub_init,
     .register_vp = grub_register_vp,
     .unregister_vp = grub_unregister_vp,

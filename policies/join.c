@@ -63,6 +63,7 @@ static const struct hls_policy join_policy = {
     .source = "HLS, RTSS 2001, section 5.1",
     .most_children = 1,
     .joins = true,
+    .serial = true,
     .request = join_request,
     .withdraw = join_withdraw,
     .grant = join_grant,

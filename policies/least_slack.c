@@ -276,6 +276,7 @@ static const struct hls_policy least_slack_policy = {
     .name = "least-slack",
     .what = "so much CPU time in every period, hard, the least slack first",
     .source = "Dertouzos, IFIP 1974; Mok, MIT 1983",
+    .serial = true,
     .register_vp = least_slack_register_vp,
     .request = least_slack_request,
     .withdraw = least_slack_withdraw,

@@ -141,6 +141,7 @@ static const struct hls_policy limit_policy = {
     .what = "at most so much CPU time in every period, for one child",
     .source = "HLS, RTSS 2001, section 5.1",
     .most_children = 1,
+    .serial = true,
     .register_vp = limit_register_vp,
     .request = limit_request,
     .withdraw = limit_withdraw,

@@ -231,6 +231,7 @@ static const struct hls_policy polling_server_policy = {
     .what = "a budget in every period at a fixed priority, for a child that wants it when the period begins",
     .source = "Lehoczky, Sha and Strosnider, RTSS 1987",
     .strict = true,
+    .serial = true,
     .register_vp = polling_server_register_vp,
     .request = polling_server_request,
     .withdraw = polling_server_withdraw,

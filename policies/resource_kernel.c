@@ -266,6 +266,7 @@ static const struct hls_policy resource_kernel_policy = {
     .what = "so much CPU time in every period, hard, firm or soft, the shortest period first",
     .source = "Rajkumar et al., MMCN 1998; Oikawa and Rajkumar, RTAS 1999",
     .strict = true,
+    .serial = true,
     .register_vp = resource_kernel_register_vp,
     .request = resource_kernel_request,
     .withdraw = resource_kernel_withdraw,

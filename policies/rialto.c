@@ -578,6 +578,7 @@ static const struct hls_policy rialto_policy = {
     .what = "a time table with one slot in each period of a child, and constraints answered before they begin",
     .source = "Jones, Rosu and Rosu, SOSP 1997",
     .most_children = RIALTO_MOST_CHILDREN,
+    .serial = true,
     .register_vp = rialto_register_vp,
     .unregister_vp = rialto_unregister_vp,
     .request = rialto_request,

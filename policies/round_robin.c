@@ -58,6 +58,7 @@ static const struct hls_policy round_robin_policy = {
     .name = "round-robin",
     .what = "every child in turn",
     .source = "HLS, RTSS 2001, section 5.4",
+    .may_serve_hls = true,
     .request = round_robin_request,
     .withdraw = round_robin_withdraw,
     .grant = round_robin_grant,

@@ -281,6 +281,7 @@ static const struct hls_policy sporadic_server_policy = {
     .what = "a budget at a fixed priority, of which comes back a period later what was used",
     .source = "Sprunt, Sha and Lehoczky, Real-Time Systems 1989",
     .strict = true,
+    .serial = true,
     .register_vp = sporadic_server_register_vp,
     .unregister_vp = sporadic_server_unregister_vp,
     .request = sporadic_server_request,

@@ -543,6 +543,7 @@ static const struct hls_policy spring_policy = {
     .what = "a plan, found before it is promised, with a slot in each period of a child",
     .source = "Stankovic et al., Real-Time Systems 1999",
     .most_children = SPRING_MOST_CHILDREN,
+    .serial = true,
     .register_vp = spring_register_vp,
     .unregister_vp = spring_unregister_vp,
     .request = spring_request,

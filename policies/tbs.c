@@ -264,6 +264,7 @@ static const struct hls_policy tbs_policy = {
     .what = "total bandwidth servers by EDF, with hard budgets, and the slack in turns",
     .source = "Spuri and Buttazzo, Real-Time Systems 1996, section 4",
     .strict = true,
+    .serial = true,
     .register_vp = tbs_register_vp,
     .request = tbs_request,
     .withdraw = tbs_withdraw,

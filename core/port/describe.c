@@ -18,7 +18,7 @@ struct hls_loaded_policy {
 /* The reader has the same numbers. */
 _Static_assert(sizeof(struct hls_loaded_policy) == 48, "an entry of the table has 48 bytes");
 _Static_assert(offsetof(struct hls_policy, state_version) == 40, "five texts, then numbers");
-_Static_assert(offsetof(struct hls_policy, joins) == 48, "two numbers, then what is true of the policy");
+_Static_assert(offsetof(struct hls_policy, joins) == 48, "two numbers, then its properties, a byte each");
 
 #define LOADED(no, fn, CONST, ...)   \
 	{&fn##_policy,               \

@@ -12,10 +12,10 @@ struct hls_policy_description {
 	const struct hls_param_description *params, *vp_params;
 	const struct hls_message_description *messages;
 	u32 number, nr_params, nr_vp_params, nr_messages, state_version, most_children;
-	bool joins, has_pages;
+	u32 properties; /* a bit each, by enum hls_property */
 };
 
-/* What a number stands for: of an invariant, a violation or a hook. */
+/* What a number stands for: of an invariant, a violation, a hook or a property's bit. */
 struct hls_number_description {
 	u64 number;
 	const char *doc;
@@ -31,29 +31,30 @@ HLS_POLICIES(HLS_DESCRIBE_LISTS)
 /* The policy at this place of the registry; false: the registry has no such place. */
 static bool describe_policy(u32 place, struct hls_policy_description *d)
 {
+#define PROPERTY_BIT(name, of) (of.name ? 1U << HLS_PROPERTY_##name : 0) |
 	/* Member by member: while nothing points to a policy's struct, the compiler resolves the hooks in it. */
-#define DESCRIBE(no, fn, CONST, ...)                          \
-	if (place-- == 0) {                                   \
-		d->name = fn##_policy.name;                   \
-		d->what = fn##_policy.what;                   \
-		d->source = fn##_policy.source;               \
-		d->accepts = fn##_policy.accepts;             \
-		d->provides = fn##_policy.provides;           \
-		d->params = fn##_params;                      \
-		d->vp_params = fn##_vp_params;                \
-		d->messages = fn##_messages;                  \
-		d->number = no;                               \
-		d->nr_params = HLS_LENGTH(fn##_params);       \
-		d->nr_vp_params = HLS_LENGTH(fn##_vp_params); \
-		d->nr_messages = HLS_LENGTH(fn##_messages);   \
-		d->state_version = fn##_policy.state_version; \
-		d->most_children = policy_most_children(no);  \
-		d->joins = fn##_policy.joins;                 \
-		d->has_pages = fn##_policy.has_pages;         \
-		return true;                                  \
+#define DESCRIBE(no, fn, CONST, ...)                                         \
+	if (place-- == 0) {                                                  \
+		d->name = fn##_policy.name;                                  \
+		d->what = fn##_policy.what;                                  \
+		d->source = fn##_policy.source;                              \
+		d->accepts = fn##_policy.accepts;                            \
+		d->provides = fn##_policy.provides;                          \
+		d->params = fn##_params;                                     \
+		d->vp_params = fn##_vp_params;                               \
+		d->messages = fn##_messages;                                 \
+		d->number = no;                                              \
+		d->nr_params = HLS_LENGTH(fn##_params);                      \
+		d->nr_vp_params = HLS_LENGTH(fn##_vp_params);                \
+		d->nr_messages = HLS_LENGTH(fn##_messages);                  \
+		d->state_version = fn##_policy.state_version;                \
+		d->most_children = policy_most_children(no);                 \
+		d->properties = HLS_PROPERTIES(PROPERTY_BIT, fn##_policy) 0; \
+		return true;                                                 \
 	}
 	HLS_POLICIES(DESCRIBE)
 #undef DESCRIBE
+#undef PROPERTY_BIT
 	return false;
 }
 
@@ -63,6 +64,9 @@ static const struct hls_number_description violation_table[] = {HLS_VIOLATIONS(N
 
 #define HOOK(number, hook, ...) {number, #hook},
 static const struct hls_number_description hook_table[] = {HLS_HOOKS(HOOK, HOOK){0}};
+
+#define PROPERTY(name, of) {1ULL << HLS_PROPERTY_##name, #name},
+static const struct hls_number_description property_table[] = {HLS_PROPERTIES(PROPERTY, ){0}};
 
 #define NAMED(number, name, call) {number, #name},
 const struct hls_call_description hls_call_table[] = {HLS_CALLS(NAMED){0}};
@@ -88,7 +92,8 @@ static const u64 sizes[] = {sizeof(struct hls_with_pages),
 			    HLS_FIRST_OPTIONAL,
 			    HLS_VP_PARAMS,
 			    sizeof(struct hls),
-			    sizeof(struct hls_pages)};
+			    sizeof(struct hls_pages),
+			    HLS_NR_PROPERTIES};
 
 /* Makes a call, and writes its result into it. */
 static void play(struct hls *h, struct hls_call *c)
@@ -103,9 +108,9 @@ static void play(struct hls *h, struct hls_call *c)
 const struct hls_library {
 	const u64 *sizes;
 	bool (*describe_policy)(u32 place, struct hls_policy_description *d);
-	const struct hls_number_description *invariants, *violations, *hooks;
+	const struct hls_number_description *invariants, *violations, *hooks, *properties;
 	void (*play)(struct hls *h, struct hls_call *c);
-} hls_library = {sizes, describe_policy, invariant_table, violation_table, hook_table, play};
+} hls_library = {sizes, describe_policy, invariant_table, violation_table, hook_table, property_table, play};
 
 /* Readers of fields, for Rust: it knows no layout but those that its ffi.rs declares. */
 u64 hls_kick(const struct hls *h)

@@ -67,6 +67,10 @@ pub struct Scheduler {
     pub name: String,
     /// The policy by which the scheduler decides.
     pub policy: Policy,
+    /// Whether its policy lets it have several parents.
+    pub joins: bool,
+    /// Whether its policy tells a slower processor above it of its deadlines, and counts budgets in that one's time.
+    pub tells_deadlines: bool,
     /// The parameters of this instance by name; times in nanoseconds.
     pub params: Vec<(String, u64)>,
 }

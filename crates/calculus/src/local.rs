@@ -106,11 +106,13 @@ impl<'a> StepContext<'a> {
         label_of: impl Fn(usize) -> Option<&'l Label>,
     ) -> Provided {
         let graph = self.graph;
-        let Scheduler { policy, params, .. } = &graph.schedulers[scheduler];
+        let Scheduler { policy, joins, tells_deadlines, params, .. } = &graph.schedulers[scheduler];
         let slot =
             |edge: &usize| Some(HeldVps { label: label_of(*edge)?, width: graph.edges[*edge].width.max(1) });
         let instance = Instance {
             params,
+            joins: *joins,
+            tells_deadlines: *tells_deadlines,
             held: self.links.above[scheduler].iter().filter_map(slot).collect(),
             children: below.iter().map(|edge| &graph.edges[*edge]).collect(),
             names: below.iter().map(|edge| graph.child_name(*edge)).collect(),

@@ -5,12 +5,10 @@
 //! with nothing yet, can use all that it has.
 
 use crate::graph::{Child, Edge, Graph, Links, Scheduler};
-use crate::schedulers;
 
 /// The most VPs below a scheduler by its policy alone.
 pub(crate) fn most_vps_below(scheduler: &Scheduler) -> u16 {
-    let joins = schedulers::find(scheduler.policy.name()).is_some_and(|entry| entry.joins);
-    if joins { 1 } else { u16::MAX }
+    if scheduler.joins { 1 } else { u16::MAX }
 }
 
 /// How many VPs each scheduler can use at once; [`u16::MAX`] where nothing bounds that. Schedulers on a cycle keep what

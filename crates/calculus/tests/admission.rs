@@ -1,6 +1,7 @@
 //! Admission of requests, one at a time, against the analysis of the whole hierarchy: random requests to random
 //! hierarchies.
 
+use crate::support;
 use hls_calculus::schedulers::{Declared, Signature};
 use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode, Policy, Problem, Scheduler, analyse};
 use oorandom::Rand32;
@@ -10,7 +11,7 @@ const MS: u64 = 1_000_000;
 
 fn scheduler(policy: &str) -> Scheduler {
     let params = if policy == "proportional-share" { vec![("quantum".into(), MS)] } else { Vec::new() };
-    Scheduler { name: policy.into(), policy: policy.into(), params }
+    support::scheduler(policy, policy, params)
 }
 
 fn edge(parent: Option<usize>, child: Child) -> Edge {

@@ -1,7 +1,8 @@
 //! Whole hierarchies: the paper's Figure 3, each scheduler accepted and refused, and graphs that make no sense.
 
+use crate::support::scheduler;
 use hls_calculus::schedulers::{Declared, Param, REGISTRY, Signature, Unit};
-use hls_calculus::{Analysis, Child, Edge, Graph, Guarantee, Mode, Place, Policy, Rules, Scheduler, analyse};
+use hls_calculus::{Analysis, Child, Edge, Graph, Guarantee, Mode, Place, Policy, Rules, analyse};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ impl Build {
 
     fn scheduler(&mut self, policy: &str, list: Params) -> usize {
         let name = format!("{policy} {}", self.0.schedulers.len());
-        self.0.schedulers.push(Scheduler { name, policy: policy.into(), params: params(list) });
+        self.0.schedulers.push(scheduler(name, policy, params(list)));
         self.0.schedulers.len() - 1
     }
 
@@ -657,7 +658,7 @@ proptest! {
         let named = |values: [u64; 8]| NAMES.iter().zip(values).map(value_of).collect();
         let schedulers = policies.into_iter()
             .map(|(number, values)| {
-                Scheduler { name: String::new(), policy: policy(number).into(), params: named(values) }
+                scheduler("", &policy(number), named(values))
             })
             .collect();
         let edges: Vec<Edge> = edges.into_iter().map(|(parent, child, values, width, pinned)| {

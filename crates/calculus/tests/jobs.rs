@@ -1,10 +1,9 @@
 //! JOB, the promise about single requests: what gives it, the conditions under which a thread below BVT has it, and the
 //! planner, by the numbers of worked examples.
 
+use crate::support::scheduler;
 use hls_calculus::warps::{Request, WarpPlan, Warper, Warpers, plan, windows};
-use hls_calculus::{
-    Child, Edge, Graph, Guarantee, Label, Mode, Rational, Scheduler, analyse, implies, time_ceil,
-};
+use hls_calculus::{Child, Edge, Graph, Guarantee, Label, Mode, Rational, analyse, implies, time_ceil};
 use num_traits::{ToPrimitive, Zero};
 
 fn g(text: &str) -> Guarantee {
@@ -64,14 +63,15 @@ fn labels_with(
     above: Option<&str>,
 ) -> Vec<(Label, Option<Guarantee>)> {
     let named = |name: &str, value: u64| (name.to_owned(), value);
-    let scheduler = |policy: &str, params| Scheduler { name: policy.into(), policy: policy.into(), params };
     let edge =
         |parent, child, params, requested| Edge { parent, child, params, requested, width: 1, pinned: false };
     let mut graph = Graph { cpus, ..Graph::default() };
-    graph.schedulers.push(scheduler("reservation", Vec::new()));
-    graph
-        .schedulers
-        .push(scheduler("bvt", scheduler_params.iter().map(|(name, us)| named(name, us * 1_000)).collect()));
+    graph.schedulers.push(scheduler("res", "reservation", Vec::new()));
+    graph.schedulers.push(scheduler(
+        "bvt",
+        "bvt",
+        scheduler_params.iter().map(|(name, us)| named(name, us * 1_000)).collect(),
+    ));
     graph.edges.push(edge(None, Child::Scheduler(usize::from(above.is_none())), Vec::new(), None));
     if above.is_some() {
         let budget = vec![named("budget", 9_000_000), named("period", 10_000_000)];

@@ -8,6 +8,7 @@ mod execution;
 mod jobs;
 mod mend;
 mod numbers;
+mod support;
 mod tasks;
 mod text;
 mod together;

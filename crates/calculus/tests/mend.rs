@@ -1,8 +1,9 @@
 //! The smallest change that mends a problem: cases by hand, and random hierarchies against trying every value.
 
+use crate::support::scheduler;
 use hls_calculus::{
     Analysis, Child, Edge, Extent, Graph, Guarantee, MOST_STEPS, Mend, Mends, Mode, Owner, Place, Problem,
-    Rational, Scheduler, Setting, analyse, mend,
+    Rational, Setting, analyse, mend,
 };
 use std::cmp::Reverse;
 
@@ -57,7 +58,7 @@ impl Build {
     fn scheduler(&mut self, policy: &str, quantum: u64) -> usize {
         let (at, name) = (self.graph.schedulers.len(), format!("s{}", self.graph.schedulers.len()));
         let params = vec![("quantum".to_owned(), quantum)];
-        self.graph.schedulers.push(Scheduler { name, policy: policy.into(), params });
+        self.graph.schedulers.push(scheduler(name, policy, params));
         self.setting(Owner::Scheduler(at), Some("quantum"), None, 1);
         at
     }

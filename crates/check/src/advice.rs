@@ -81,7 +81,7 @@ pub(crate) fn edge_name(hierarchy: &Hierarchy, edge: &Edge) -> String {
     let scheduler = |at: usize| format!("`{}`", hierarchy.schedulers[at].name);
     match (edge.child, edge.parent) {
         (Child::Thread(thread), _) => format!("`{}`", hierarchy.threads[thread].name),
-        (Child::Scheduler(join), Some(parent)) if hierarchy.schedulers[join].policy.joins => {
+        (Child::Scheduler(join), Some(parent)) if hierarchy.schedulers[join].policy.properties.joins => {
             format!("{} below {}", scheduler(join), scheduler(parent))
         }
         (Child::Scheduler(child), _) => scheduler(child),

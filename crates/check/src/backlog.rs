@@ -31,7 +31,7 @@ impl Derived {
             let let_through = limit.clone().unwrap_or_else(|| wanted.clone());
             over.extend(limit.map(|limit| (edge, wanted, limit)));
             let parent = graph.edges[edge].parent;
-            if let Some(parent) = parent.filter(|parent| !is_join(graph.schedulers[*parent].policy.name())) {
+            if let Some(parent) = parent.filter(|parent| !graph.schedulers[*parent].joins) {
                 wanted_below[parent] += let_through;
             }
         }
@@ -110,10 +110,6 @@ impl Derived {
         }
         order
     }
-}
-
-fn is_join(policy: &str) -> bool {
-    find(policy).is_some_and(|entry| entry.joins)
 }
 
 /// The share of a CPU that each instance of a thread wants at least, by its edge in the file.

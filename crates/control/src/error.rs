@@ -64,7 +64,7 @@ impl From<EngineError> for Error {
 /// Turns an engine's error into the error of a request that put a child with these parameters below this scheduler.
 pub(crate) fn not_taken(error: EngineError, (name, policy): (&str, &PolicyInfo), params: &[u64]) -> Error {
     let slot = policy.vp_params.iter().position(|info| info.name == SLOT).and_then(|at| params.get(at));
-    match (error, slot.filter(|_| policy.has_pages)) {
+    match (error, slot.filter(|_| policy.properties.has_pages)) {
         // All values are in their ranges.
         (EngineError::Core(CoreError::Param), Some(slot)) => {
             Error::InUse(format!("found slot {slot} of `{name}` taken, expected one that is free"))

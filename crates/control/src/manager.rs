@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::loaded::{LoadedPolicy, known, policy_of, presets};
 use crate::tree::{Layout, Lost, Tree};
 use hls_calculus::Mode;
+use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::{Policies, Policy};
 use hls_plan::ThreadKey;
 use std::collections::BTreeMap;
@@ -109,9 +110,8 @@ impl<E: RunningEngine> Manager<E> {
         let had = std::mem::replace(&mut known.params, params.clone());
         let policy = std::mem::replace(&mut known.policy, *info).name;
         known.lost = Some(Lost { policy, params: had, violation });
-        let name = known.name.clone();
-        let to = hls_calculus::Scheduler { name, policy: fallback.into(), params };
-        // The fallback is a policy that the calculus knows.
+        // The fallback is a policy that the calculus knows by its name.
+        let to = graph_scheduler(&known.name, info, None, params);
         let _ = tree.admission.fall_back(at, to);
         self.commit(tree);
     }

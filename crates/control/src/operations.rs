@@ -15,6 +15,7 @@ use hls_calculus::{Child, Edge, GraphEdge, Guarantee};
 use hls_check::{at_least, unenforceable_budget};
 use hls_core::Params;
 use hls_core::pages::number_of_scheduler;
+use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::model::params_of_the_unplaced;
 use hls_hierarchy::params::set_by;
 use hls_hierarchy::{Policy, default_width};
@@ -67,11 +68,8 @@ impl<E: RunningEngine> Manager<E> {
 
         let mut tree = self.tree.clone();
         let params = named(&policy.scheduler_params, &own);
-        let number = tree.admission.create(hls_calculus::Scheduler {
-            name: name.into(),
-            policy: declared.map_or_else(|| policy.name.into(), hls_calculus::Policy::Declared),
-            params: params.clone(),
-        });
+        let to_create = graph_scheduler(name, policy, declared.as_ref(), params.clone());
+        let number = tree.admission.create(to_create);
         let edge = Edge {
             parent: Some(parent),
             child: Child::Scheduler(number),

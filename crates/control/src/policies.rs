@@ -12,6 +12,7 @@ use crate::params::shown;
 use crate::tree::{Scheduler, Tree, named};
 use hls_core::limits::FIRST_LOADED;
 use hls_core::{CoreScheduler, ParamInfo, Params, PolicyInfo};
+use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::{Policies, Policy};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
@@ -214,7 +215,7 @@ impl<E: RunningEngine> Manager<E> {
         }
         for at in schedulers {
             let Some(Scheduler { id, policy, .. }) = self.tree.scheduler(*at).cloned() else { continue };
-            let fallback = if policy.joins { "join" } else { "round-robin" };
+            let fallback = if policy.properties.joins { "join" } else { "round-robin" };
             let info = policy_of(&self.policies, fallback)?.info;
             let presets: Vec<u64> = presets(info).map(|(_, preset)| preset).collect();
             let params = Params::from_slice(&presets);
@@ -393,11 +394,7 @@ fn with_policy(
     let own = carried_over(info, params)?;
     (scheduler.policy, scheduler.params) = (*info, named(&info.scheduler_params, &own));
     let id = scheduler.id;
-    let by = hls_calculus::Scheduler {
-        name: scheduler.name.clone(),
-        policy: declared.clone().map_or_else(|| info.name.into(), hls_calculus::Policy::Declared),
-        params: scheduler.params.clone(),
-    };
+    let by = graph_scheduler(&scheduler.name, info, declared.as_ref(), scheduler.params.clone());
     tree.admission.replace(at, by).map_err(refused)?;
     Ok((tree, id, Params::from_slice(&own)))
 }
@@ -435,14 +432,14 @@ fn carried_over(info: &PolicyInfo, params: &[(String, u64)]) -> Result<Vec<u64>,
 
 /// Whether the new build of a policy can have the children of the old build's schedulers.
 fn may_have(old: &PolicyInfo, new: &PolicyInfo) -> Result<(), Error> {
-    let differs = [
-        (old.vp_params != new.vp_params, "the parameters of a VP"),
-        (old.max_children != new.max_children, "most_children"),
-        (old.joins != new.joins, "joins"),
-    ];
-    match differs.iter().find(|(differs, _)| *differs) {
+    let differs = match old {
+        _ if old.vp_params != new.vp_params => Some("the parameters of a VP"),
+        _ if old.max_children != new.max_children => Some("most_children"),
+        _ => old.properties.difference(new.properties),
+    };
+    match differs {
         None => Ok(()),
-        Some((_, what)) => Err(Error::InUse(format!(
+        Some(what) => Err(Error::InUse(format!(
             "found another build of `{}` in which {what} differs, expected one that can have the children of the \
              other's schedulers; unload it first",
             new.name

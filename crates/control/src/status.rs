@@ -174,7 +174,7 @@ fn status(tree: &Tree, suspensions: &Suspensions, engine: &mut impl Readings) ->
             by_agent,
             agent_ns: agent_ran.0,
         };
-        let has_pages = scheduler.policy.has_pages;
+        let has_pages = scheduler.policy.properties.has_pages;
         let decided = if has_pages { engine.decided(scheduler.id)? } else { None };
         Ok::<_, EngineError>(decided.map(of))
     };

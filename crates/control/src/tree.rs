@@ -378,7 +378,7 @@ fn scheduler(
     id: CoreScheduler,
     owner: Option<u32>,
 ) -> Result<Scheduler, Error> {
-    let hls_calculus::Scheduler { name, policy, params } = &graph.schedulers[at];
+    let hls_calculus::Scheduler { name, policy, params, .. } = &graph.schedulers[at];
     let info = policy_of(policies, policy.name())?.info;
     let shares = graph.edges.iter().filter(|edge| edge.parent == Some(at)).filter_map(|edge| {
         let (_, share) = edge.params.iter().find(|(name, _)| name == SHARE)?;

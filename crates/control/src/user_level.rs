@@ -177,10 +177,10 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Whether the user may have one more scheduler of this policy, if the policy has pages.
     pub(crate) fn may_have_pages(&self, who: Peer, policy: &PolicyInfo) -> Result<(), Error> {
-        if !policy.has_pages {
+        if !policy.properties.has_pages {
             return Ok(());
         }
-        let all = || self.tree.all().filter(|(_, scheduler)| scheduler.policy.has_pages);
+        let all = || self.tree.all().filter(|(_, scheduler)| scheduler.policy.properties.has_pages);
         let own = all().filter(|(_, scheduler)| scheduler.creator == Some(who.uid)).count();
         if all().count() >= pages::MAX_PAGES {
             let found = format!("found {} schedulers whose policy is a process", pages::MAX_PAGES);
@@ -212,7 +212,7 @@ impl<E: RunningEngine> Manager<E> {
 
 fn is_user_level(scheduler: &Scheduler) -> Result<(), String> {
     let Scheduler { name, policy, .. } = scheduler;
-    if policy.has_pages {
+    if policy.properties.has_pages {
         return Ok(());
     }
     Err(format!(

@@ -3,7 +3,7 @@
 //! file, there is one with the policy in several places.
 
 use crate::hierarchy::read_and_go_on;
-use hls_core::{ParamInfo, PolicyInfo, Unit, limits};
+use hls_core::{ParamInfo, PolicyInfo, PolicyProperties, Unit, limits};
 use hls_hierarchy::{Policies, Source, Unusable};
 
 /// Places in which a policy finds each kind of supply.
@@ -57,8 +57,7 @@ fn policy(accepts: &str, provides: &str) -> PolicyInfo {
         provides: kept(provides),
         state_version: 1,
         max_children: limits::MAX_VPS as u32,
-        joins: false,
-        has_pages: false,
+        properties: PolicyProperties::default(),
         scheduler_params: vec![
             param("slot", Unit::Time, Some(1_000_000), 10_000_000_000),
             param("turns", Unit::Count, Some(2), u64::MAX),

@@ -69,7 +69,7 @@ pub(crate) fn check(declared: &Declarations, attributes: &Attributes, sink: &mut
             continue;
         };
         let slot = policy.vp_params.iter().position(|param| param.name == SLOT);
-        let slot = slot.and_then(|slot| edge.params.get(slot)).filter(|_| policy.has_pages);
+        let slot = slot.and_then(|slot| edge.params.get(slot)).filter(|_| policy.properties.has_pages);
         if slot != Some(&AGENTS_SLOT) {
             let found = match slot {
                 Some(slot) if *slot < SLOTS as u64 => format!("an agent in slot {slot}"),

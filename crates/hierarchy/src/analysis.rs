@@ -5,7 +5,9 @@
 
 use crate::model::{Child, Edge, Hierarchy, Interrupt, ModelEdge, Thread};
 use hls_calculus as calculus;
-use hls_core::ParamInfo;
+use hls_calculus::schedulers::Declared;
+use hls_core::{ParamInfo, PolicyInfo};
+use std::sync::Arc;
 
 /// The graph that the calculus analyses, and what its edges are in the hierarchy.
 #[derive(Clone, Debug)]
@@ -47,13 +49,9 @@ impl Input {
 
     /// The graph of a hierarchy, with its threads as they are run, in the order of [`Hierarchy::threads`].
     pub fn with_threads(hierarchy: &Hierarchy, threads: Vec<Instances>) -> Input {
-        let schedulers = hierarchy.schedulers.iter().map(|scheduler| calculus::Scheduler {
-            name: scheduler.name.clone(),
-            policy: match &scheduler.declared {
-                Some(declared) => calculus::Policy::Declared(declared.clone()),
-                None => scheduler.policy.name.into(),
-            },
-            params: named(&scheduler.policy.scheduler_params, &scheduler.params),
+        let schedulers = hierarchy.schedulers.iter().map(|scheduler| {
+            let params = named(&scheduler.policy.scheduler_params, &scheduler.params);
+            graph_scheduler(&scheduler.name, scheduler.policy, scheduler.declared.as_ref(), params)
         });
         let graph = calculus::Graph {
             cpus: hierarchy.machine.cpus,
@@ -86,6 +84,24 @@ impl Input {
 /// What a source of interrupts takes at worst.
 fn stolen(interrupt: &Interrupt) -> calculus::Stolen {
     calculus::Stolen { every: interrupt.every.min.0, takes: interrupt.takes.max.0 }
+}
+
+/// A scheduler as the calculus has it: of a policy, with what the policy declares if it was loaded, and with these
+/// parameters by name.
+pub fn graph_scheduler(
+    name: &str,
+    policy: &PolicyInfo,
+    declared: Option<&Arc<Declared>>,
+    params: Vec<(String, u64)>,
+) -> calculus::Scheduler {
+    let by_name = || calculus::Policy::Named(policy.name.into());
+    calculus::Scheduler {
+        name: name.into(),
+        policy: declared.map_or_else(by_name, |declared| calculus::Policy::Declared(declared.clone())),
+        joins: policy.properties.joins,
+        tells_deadlines: policy.properties.tells_deadlines,
+        params,
+    }
 }
 
 /// An edge of the graph, for one instance.

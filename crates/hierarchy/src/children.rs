@@ -8,10 +8,6 @@ use hls_core::limits::{MAX_SCHEDULERS, MAX_VPS};
 use hls_core::pages::{AGENTS_SLOT, SLOT, SLOTS};
 use std::collections::{BTreeMap, HashMap};
 
-/// The policy that promises nothing to children that share a level, and the parameter that is the level.
-const LEVELLED_POLICY: &str = "fixed-priority";
-const LEVEL: &str = "priority";
-
 /// The core's arrays leave their first entry unused.
 const USABLE_SCHEDULERS: usize = MAX_SCHEDULERS - 1;
 const USABLE_VPS: usize = MAX_VPS - 1;
@@ -89,7 +85,7 @@ fn report_counts(declared: &Declarations, attributes: &Attributes, vps: &[usize]
         if let (0, Some(policy)) = (count, scheduler.policy) {
             let message = format!("scheduler `{}`", scheduler.name);
             let error = Diagnostic::error(scheduler.span.clone(), message, "no children", "at least one");
-            match policy.joins {
+            match policy.properties.joins {
                 true => sink.add(error),
                 false if is_sound && !waits => sink.add(error.into_warning()),
                 false => {}
@@ -115,8 +111,8 @@ fn report_repeated(declared: &Declarations, edges: &[Edge], sink: &mut Sink) {
     }
 }
 
-/// Warns of children that share a priority, unless the scheduler holds a CPU for each VP of that level and of the
-/// levels above it, so that no VP there waits for another.
+/// Warns of children that share a level of a policy that promises by levels, unless the scheduler holds a CPU for each
+/// VP of that level and of the levels above it, so that no VP there waits for another.
 fn report_shared_levels(
     declared: &Declarations,
     edges: &[Edge],
@@ -126,9 +122,8 @@ fn report_shared_levels(
 ) {
     let level_of = |edge: &Edge| {
         let Parent::Scheduler(parent) = edge.parent else { return None };
-        let policy = declared.schedulers[parent].policy.filter(|policy| policy.name == LEVELLED_POLICY)?;
-        let at = policy.vp_params.iter().position(|param| param.name == LEVEL)?;
-        Some((parent, *edge.params.get(at)?))
+        declared.schedulers[parent].policy.filter(|policy| policy.properties.promises_by_level)?;
+        Some((parent, *edge.params.first()?))
     };
     let held = cpus_held(declared.schedulers.len(), edges, widths);
     let mut wanted: BTreeMap<(usize, u64), usize> = BTreeMap::new();
@@ -144,7 +139,9 @@ fn report_shared_levels(
         let down_to_here = wanted.range((parent, level)..=(parent, u64::MAX)).map(|(_, vps)| vps);
         if *first != edge.span && down_to_here.sum::<usize>() > held[parent] {
             let message = format!("scheduler `{}`", declared.schedulers[parent].name);
-            let (found, expected) = (format!("a second child of priority {level}"), "one child a level");
+            let level_is =
+                declared.schedulers[parent].policy.map_or("level", |policy| policy.vp_params[0].name);
+            let (found, expected) = (format!("a second child of {level_is} {level}"), "one child a level");
             let help = "they share the level in turn, and nothing can be promised to either".to_owned();
             let error = Diagnostic::error(edge.span.clone(), message, found, expected);
             sink.add(error.first(first.clone()).help(help).into_warning());
@@ -183,7 +180,7 @@ fn report_slots(declared: &Declarations, edges: &[Edge], vps: &[usize], sink: &m
 /// The scheduler with pages above an edge, and the slot that the file states there; [`SLOTS`]: none.
 fn slot_of(declared: &Declarations, edge: &Edge) -> Option<(usize, u64)> {
     let Parent::Scheduler(parent) = edge.parent else { return None };
-    let policy = declared.schedulers[parent].policy.filter(|policy| policy.has_pages)?;
+    let policy = declared.schedulers[parent].policy.filter(|policy| policy.properties.has_pages)?;
     let at = policy.vp_params.iter().position(|param| param.name == SLOT)?;
     Some((parent, *edge.params.get(at)?))
 }

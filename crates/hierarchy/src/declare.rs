@@ -247,7 +247,7 @@ impl<'a> Declarer<'a> {
         let of_same_policy = same
             .filter(|same| self.declared.schedulers[*same].policy.map(|p| p.name) == policy.map(|p| p.name));
         if let (Some(join), Some(_), true) =
-            (of_same_policy, given, policy.is_some_and(|policy| policy.joins))
+            (of_same_policy, given, policy.is_some_and(|policy| policy.properties.joins))
         {
             self.mention(at, Child::Scheduler(join), false);
             return Role::Scheduler(join);
@@ -267,7 +267,7 @@ impl<'a> Declarer<'a> {
         let agent = format!("{name}-agent");
         self.declared.schedulers.push(Scheduler { name, policy, declared: promises, span });
         self.mention(at, Child::Scheduler(scheduler), true);
-        if policy.is_some_and(|policy| policy.has_pages) && node.property(COMMAND).is_some() {
+        if policy.is_some_and(|policy| policy.properties.has_pages) && node.property(COMMAND).is_some() {
             self.agent(at, agent, scheduler);
         }
         Role::Scheduler(scheduler)

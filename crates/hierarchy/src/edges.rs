@@ -7,6 +7,7 @@ use crate::declare::{self, COMMAND, Declarations, Mention, Parent};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::model::{Child, Machine, Span, Thread};
 use crate::params::{self, Request};
+use crate::policies::Policies;
 use crate::properties::Properties;
 use crate::queues::Queues;
 use crate::syntax::Node;
@@ -19,6 +20,7 @@ use hls_units::Nanos;
 
 /// Reads the properties of every mentioned scheduler and thread.
 pub(crate) fn read(
+    policies: &Policies,
     declared: &Declarations,
     nodes: &[Node],
     machine: &Machine,
@@ -45,10 +47,10 @@ pub(crate) fn read(
                     attributes.schedulers[scheduler] = SchedulerAttributes {
                         params: params::read(params, Request::Nothing, &mut properties, sink),
                         owner: who::owner(&mut properties, sink),
-                        default: who::flag(&who::DEFAULT, policy, &mut properties, sink),
-                        service: who::flag(&who::SERVICE, policy, &mut properties, sink),
+                        default: who::flag(&who::DEFAULT, (policy, policies), &mut properties, sink),
+                        service: who::flag(&who::SERVICE, (policy, policies), &mut properties, sink),
                     };
-                    if policy.has_pages {
+                    if policy.properties.has_pages {
                         // Its agent has the command.
                         properties.get(COMMAND);
                     }

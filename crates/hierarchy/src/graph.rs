@@ -11,28 +11,6 @@ use hls_core::limits::MAX_DEPTH;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Policies that hand out one CPU's time: what hangs below them has one VP unless the file says otherwise.
-const SERIAL_POLICIES: [&str; 18] = [
-    "reservation",
-    "limit",
-    "join",
-    "bss-i",
-    "pshed",
-    "cbs",
-    "constant-utilisation-server",
-    "eevdf",
-    "deferrable-server",
-    "polling-server",
-    "sporadic-server",
-    "grub",
-    "least-slack",
-    "resource-kernel",
-    "rialto",
-    "rialto-nt",
-    "spring",
-    "tbs",
-];
-
 /// The order and the widths of a graph.
 pub(crate) struct Graph {
     /// The schedulers, each after all its parents, otherwise in file order. Without those on or below a cycle.
@@ -185,8 +163,7 @@ fn find_root(declared: &Declarations, edges: &[Edge], sink: &mut Sink) -> Option
 
 /// How many VPs a scheduler has of a parent that holds `held` CPUs, where the file does not say `width`.
 pub fn default_width(parent: &PolicyInfo, child: &PolicyInfo, held: u16) -> u16 {
-    let is_one = SERIAL_POLICIES.contains(&parent.name) || child.max_children == 1;
-    if is_one { 1 } else { held }
+    if parent.properties.serial || child.max_children == 1 { 1 } else { held }
 }
 
 /// Gives every edge its width, parents first. No scheduler may hold more CPUs than its parents together.

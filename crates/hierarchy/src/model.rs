@@ -71,7 +71,7 @@ impl Hierarchy {
         let edge = self.edges.iter().find(|edge| edge.child == Child::Thread(thread))?;
         let policy = self.schedulers[edge.parent?].policy;
         let slot = policy.vp_params.iter().position(|param| param.name == pages::SLOT)?;
-        edge.parent.filter(|_| policy.has_pages && edge.params[slot] == pages::AGENTS_SLOT)
+        edge.parent.filter(|_| policy.properties.has_pages && edge.params[slot] == pages::AGENTS_SLOT)
     }
 
     /// Index into `schedulers` of the one for the threads of `hls` itself, if the file has one.
@@ -88,7 +88,7 @@ pub const SHARE_OF_NICE_0: u64 = 1024;
 /// policy: the presets, and [`SHARE_OF_NICE_0`].
 pub fn params_of_the_unplaced(policy: &PolicyInfo) -> Vec<u64> {
     let value = |param: &hls_core::ParamInfo| match param.name {
-        "share" => SHARE_OF_NICE_0,
+        "share" => SHARE_OF_NICE_0.clamp(param.min, param.max),
         _ => param.default.unwrap_or(param.min),
     };
     policy.vp_params.iter().map(value).collect()

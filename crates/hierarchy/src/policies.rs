@@ -77,9 +77,14 @@ impl Policies {
         self.known.iter().find(|policy| policy.info.name == name)
     }
 
+    /// All policies, the loaded ones last.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &'static PolicyInfo> {
+        self.known.iter().map(|policy| policy.info)
+    }
+
     /// The names of all policies, the loaded ones last.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.known.iter().map(|policy| policy.info.name)
+        self.all().map(|info| info.name)
     }
 }
 

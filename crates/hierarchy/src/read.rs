@@ -62,7 +62,7 @@ fn hierarchy(policies: &Policies, cpus: Cpus, text: &str, sink: &mut Sink) -> Op
     let interrupts: Vec<&Node> = declared.interrupts.iter().map(|at| &nodes[*at]).collect();
     let mut queues = Queues::default();
     let machine = machine::read(declared.machine.map(|at| &nodes[at]), &interrupts, cpus, &mut queues, sink);
-    let attributes = edges::read(&declared, &nodes, &machine, &mut queues, sink);
+    let attributes = edges::read(policies, &declared, &nodes, &machine, &mut queues, sink);
     if !is_whole {
         return None;
     }

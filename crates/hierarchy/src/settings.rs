@@ -38,7 +38,7 @@ fn of_edge(hierarchy: &Hierarchy, edge: &Edge, owner: &Owner, settings: &mut Vec
     let policy = edge.parent.map(|parent| &hierarchy.schedulers[parent].policy);
     let infos = policy.map_or(&[][..], |policy| &policy.vp_params);
     let mut of_vp = of_vp(owner, infos, &edge.params, edge.requested.as_ref());
-    if policy.is_some_and(|policy| policy.has_pages) {
+    if policy.is_some_and(|policy| policy.properties.has_pages) {
         // These numbers say which child it is, not what it gets.
         of_vp.retain(|setting| !matches!(setting.param.as_deref(), Some(SLOT | CHILD)));
     }

@@ -10,10 +10,11 @@ use crate::declare::COMMAND;
 use crate::diagnostic::{Diagnostic, Refusal, Sink};
 use crate::glob::Glob;
 use crate::model::{Placed, Source, Span, Thread, User, Who};
+use crate::policies::Policies;
 use crate::properties::Properties;
 use crate::syntax::Property;
 use crate::value;
-use hls_core::PolicyInfo;
+use hls_core::{PolicyInfo, PolicyProperties};
 use kdl::KdlValue;
 use std::collections::HashMap;
 
@@ -21,15 +22,14 @@ use std::collections::HashMap;
 pub(crate) struct Flag {
     /// The property.
     name: &'static str,
-    /// The policies that the scheduler may have.
-    policies: &'static [&'static str],
+    /// Whether a policy has the property that the scheduler's policy needs.
+    is_stated: fn(&PolicyProperties) -> bool,
 }
 
-/// Threads that nobody placed go here. The policies take every thread and let none starve.
-pub(crate) const DEFAULT: Flag = Flag { name: "default", policies: &["proportional-share", "time-sharing"] };
-/// The threads of `hls` itself go here, with presets as parameters.
-pub(crate) const SERVICE: Flag =
-    Flag { name: "service", policies: &["round-robin", "proportional-share", "time-sharing"] };
+/// Threads that nobody placed go here.
+pub(crate) const DEFAULT: Flag = Flag { name: "default", is_stated: |policy| policy.may_be_default };
+/// The threads of `hls` itself go here.
+pub(crate) const SERVICE: Flag = Flag { name: "service", is_stated: |policy| policy.may_serve_hls };
 /// Linux cuts the names of threads.
 const MAX_COMM_BYTES: usize = 15;
 /// CPUs are numbered from 0 on.
@@ -107,14 +107,22 @@ fn is_user(name: &str) -> bool {
         && !name.bytes().all(|c| c.is_ascii_digit())
 }
 
-/// Reads whether a scheduler has this flag: where it says so.
+impl Flag {
+    /// Whether a scheduler of the policy may have it: the policy says so, and every thread can be below the scheduler
+    /// without parameters of its own.
+    fn fits(&self, policy: &PolicyInfo) -> bool {
+        (self.is_stated)(&policy.properties) && policy.vp_params.iter().all(|param| param.default.is_some())
+    }
+}
+
+/// Reads whether a scheduler has this flag: where it says so. `policies`: all that a file may name.
 pub(crate) fn flag(
     flag: &Flag,
-    policy: &PolicyInfo,
+    (policy, policies): (&PolicyInfo, &Policies),
     properties: &mut Properties,
     sink: &mut Sink,
 ) -> Option<Span> {
-    let fits = flag.policies.contains(&policy.name);
+    let fits = flag.fits(policy);
     if !fits && properties.node().property(flag.name).is_none() {
         return None;
     }
@@ -122,9 +130,10 @@ pub(crate) fn flag(
     let is_set = sink.ok(value::flag(property))?;
     if is_set && !fits {
         let found = format!("`{}` on the policy {}", flag.name, policy.name);
-        let (span, expected) =
-            (property.name.span.clone(), format!("it on a scheduler of {}", flag.policies.join(" or ")));
-        sink.add(Diagnostic::error(span, properties.what(), found, expected));
+        let fitting: Vec<_> =
+            policies.all().filter(|policy| flag.fits(policy)).map(|policy| policy.name).collect();
+        let expected = format!("it on a scheduler of {}", fitting.join(" or "));
+        sink.add(Diagnostic::error(property.name.span.clone(), properties.what(), found, expected));
     }
     (is_set && fits).then(|| property.name.span.clone())
 }

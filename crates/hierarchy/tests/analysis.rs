@@ -2,7 +2,7 @@
 
 use crate::common;
 use hls_calculus::{Child, Guarantee, Mode, Setting, analyse};
-use hls_core::PolicyInfo;
+use hls_core::{PolicyInfo, PolicyProperties};
 use hls_hierarchy::analysis::{Input, Instances, Origin};
 use hls_hierarchy::model::{Hierarchy, ModelEdge, params_of_the_unplaced};
 use hls_hierarchy::settings::settings;
@@ -218,6 +218,23 @@ fn hls_has_a_reservation_that_takes_no_promise_away() {
 }
 
 /// What the file says of itself stands: its promises take the reservation of `hls` into account.
+/// A loaded policy says itself that it takes every thread; that a child needs a parameter says the opposite.
+#[test]
+fn a_loaded_policy_may_be_the_default() {
+    let is_read = |says: PolicyProperties, preset: Option<u64>| {
+        let mut policies = Policies::default();
+        let mut info = hls_core::policies().iter().find(|info| info.name == "stride").unwrap().clone();
+        (info.name, info.properties, info.vp_params[0].default) = ("loaded", says, preset);
+        policies.load(&info).unwrap();
+        read_with(&policies, Cpus::UnlessStated(1), b"loaded \"rest\" default=#true").map(drop)
+    };
+    let says = PolicyProperties { may_be_default: true, ..PolicyProperties::default() };
+    assert!(is_read(says, Some(1)).is_ok());
+    assert!(is_read(says, None).is_err());
+    let refused = is_read(PolicyProperties::default(), Some(1)).unwrap_err().remove(0);
+    assert_eq!(refused.expected, "it on a scheduler of time-sharing or proportional-share");
+}
+
 #[test]
 fn a_file_may_name_the_scheduler_of_hls() {
     let text = "reservation \"R\" {\n round-robin \"own\" service=#true guarantee=\"RESBH 1ms 10ms\"\n \

@@ -5,7 +5,10 @@
 //! what was found. Relies on the object being relocatable, so that every pointer in it is a relocation.
 
 use crate::limits;
-use crate::policy::{MessageInfo, ParamInfo, PolicyInfo, PolicyTable, Unit, interned, policies};
+use crate::policy::{
+    MessageInfo, ParamInfo, PolicyInfo, PolicyTable, Unit, interned, policies, property_bits,
+};
+use crate::properties::PolicyProperties;
 use object::elf::FileHeader64;
 use object::read::elf::{ElfFile, ElfSection};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionIndex};
@@ -128,16 +131,9 @@ impl<'o> Description<'o> {
         let Some(name) = name?.filter(|name| !name.is_empty()) else {
             return wrong("found a policy without a name, expected one");
         };
-        let joins = match self.bytes(described.plus(48)?, 1)? {
-            [0] => false,
-            [1] => true,
-            other => return wrong(format!("`{name}`: found {other:?} for `.joins`, expected 0 or 1")),
-        };
-        if self.bytes(described.plus(49)?, 1)? != [0] {
-            return wrong(format!("`{name}`: found `.has_pages`, which only built-in policies may have"));
-        }
+        let properties = self.properties(described, name)?;
         let max_children = match self.number(described, 44)? {
-            _ if joins => 1,
+            _ if properties.joins => 1,
             0 => limits::MAX_VPS as u32,
             most => most,
         };
@@ -150,12 +146,30 @@ impl<'o> Description<'o> {
             provides: provides?,
             state_version: self.number(described, 40)?,
             max_children,
-            joins,
-            has_pages: false,
+            properties,
             scheduler_params: self.params(params?, nr_params?.into(), limits::SCHEDULER_PARAMS)?,
             vp_params: self.params(vp_params?, nr_vp_params?.into(), limits::VP_PARAMS)?,
             messages: self.messages(messages?, nr_messages?)?,
         })
+    }
+
+    /// The properties that the struct of a policy states.
+    fn properties(&mut self, described: Place, policy: &str) -> Result<PolicyProperties> {
+        let mut stated = Vec::new();
+        for (at, (_, name)) in (48..).zip(property_bits()) {
+            match self.bytes(described.plus(at)?, 1)? {
+                [0] => {}
+                [1] => stated.push(name),
+                other => {
+                    return wrong(format!("`{policy}`: found {other:?} for `.{name}`, expected 0 or 1"));
+                }
+            }
+        }
+        let properties = PolicyProperties::read(|name| stated.contains(&name));
+        if properties.has_pages {
+            return wrong(format!("`{policy}`: found `.has_pages`, which only built-in policies may have"));
+        }
+        Ok(properties)
     }
 
     fn params(&mut self, first: Option<Place>, count: u64, most: usize) -> Result<Vec<ParamInfo>> {

@@ -136,8 +136,7 @@ pub struct PolicyDescription {
     pub nr_messages: u32,
     pub state_version: u32,
     pub most_children: u32,
-    pub joins: u8,
-    pub has_pages: u8,
+    pub properties: u32,
 }
 
 #[repr(C)]
@@ -147,7 +146,7 @@ pub struct NumberDescription {
 }
 
 /// How many entries `sizes` has.
-pub const SIZES: usize = 22;
+pub const SIZES: usize = 23;
 
 /// `struct hls_library`: one build of the core.
 #[repr(C)]
@@ -157,6 +156,7 @@ pub struct Library {
     pub invariants: *const NumberDescription,
     pub violations: *const NumberDescription,
     pub hooks: *const NumberDescription,
+    pub properties: *const NumberDescription,
     pub play: unsafe extern "C" fn(h: *mut Hls, call: *mut Call),
 }
 

@@ -15,6 +15,7 @@ mod library;
 mod numbers;
 pub mod pages;
 mod policy;
+mod properties;
 mod snapshot;
 mod tape;
 mod view;
@@ -26,6 +27,7 @@ pub use description::{DescriptionError, described_policies};
 pub use library::{Library, OpenError};
 pub use numbers::{CoreScheduler, CoreVp};
 pub use policy::{MessageInfo, ParamInfo, PolicyInfo, PolicyTable, Unit, hook, policies, violation};
+pub use properties::PolicyProperties;
 pub use snapshot::{
     CpuImage, HeadImage, Image, NodeImage, PagesImage, SchedulerImage, Snapshot, StepImage, TreeNodeImage,
     VpImage,

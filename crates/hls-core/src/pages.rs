@@ -83,7 +83,7 @@ pub fn number_of_scheduler(scheduler: usize) -> u64 {
 /// policy has no pages.
 pub fn number_child(policy: &PolicyInfo, params: &mut Params, number: u64) {
     let child = policy.vp_params.iter().position(|param| param.name == CHILD);
-    if let Some(child) = child.filter(|child| policy.has_pages && params.0[*child] == 0) {
+    if let Some(child) = child.filter(|child| policy.properties.has_pages && params.0[*child] == 0) {
         params.0[child] = number;
     }
 }

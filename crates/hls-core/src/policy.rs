@@ -1,6 +1,7 @@
 //! The policies as the C registry lists them: names, parameters, units, defaults.
 
 use crate::ffi;
+use crate::properties::PolicyProperties;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
@@ -62,10 +63,8 @@ pub struct PolicyInfo {
     pub state_version: u32,
     /// The most VPs that an instance schedules.
     pub max_children: u32,
-    /// Whether an instance may hold several VPs of different parents (a join).
-    pub joins: bool,
-    /// Whether an instance has [`pages`](crate::pages), through which a process communicates with it.
-    pub has_pages: bool,
+    /// What is true of it.
+    pub properties: PolicyProperties,
     /// Parameters of an instance.
     pub scheduler_params: Vec<ParamInfo>,
     /// Parameters of each VP that an instance schedules.
@@ -160,6 +159,12 @@ unsafe fn read_messages(first: *const ffi::MessageDescription, count: u32) -> Ve
     (0..count as usize).map(read).collect()
 }
 
+/// The properties of these bits.
+fn properties(bits: u32) -> PolicyProperties {
+    let is_set = |name: &str| property_bits().any(|(bit, of)| of == name && u64::from(bits) & bit != 0);
+    PolicyProperties::read(is_set)
+}
+
 /// # Safety
 /// A build of the core has written it.
 unsafe fn read_policy(described: &ffi::PolicyDescription) -> PolicyInfo {
@@ -174,8 +179,7 @@ unsafe fn read_policy(described: &ffi::PolicyDescription) -> PolicyInfo {
             provides: literal(described.provides),
             state_version: described.state_version,
             max_children: described.most_children,
-            joins: described.joins != 0,
-            has_pages: described.has_pages != 0,
+            properties: properties(described.properties),
             scheduler_params: read_params(described.params, described.nr_params.into()),
             vp_params: read_params(described.vp_params, described.nr_vp_params.into()),
             messages: read_messages(described.messages, described.nr_messages),
@@ -199,32 +203,51 @@ pub(crate) unsafe fn read_policies(library: *const ffi::Library) -> Vec<PolicyIn
     (0..).map_while(policy_at).collect()
 }
 
-/// The text of a number.
-fn in_words(table: *const ffi::NumberDescription, number: u64, unknown: &'static str) -> &'static str {
-    // SAFETY: a table of this process's own build; its last entry has the number 0.
-    let mut entries = (0..).map(|i| unsafe { &*table.add(i) }).take_while(|entry| entry.number != 0);
-    let entry = entries.find(|entry| entry.number == number);
+/// The entries of a table.
+///
+/// # Safety
+/// It is a table of this process's own build.
+unsafe fn entries(table: *const ffi::NumberDescription) -> impl Iterator<Item = (u64, &'static str)> {
+    // SAFETY: the caller's promise; the last entry has the number 0.
+    let entries = (0..).map(move |i| unsafe { &*table.add(i) }).take_while(|entry| entry.number != 0);
     // SAFETY: a literal.
-    entry.and_then(|entry| unsafe { literal(entry.doc) }).unwrap_or(unknown)
+    entries.map(|entry| (entry.number, unsafe { literal(entry.doc) }.unwrap_or_default()))
+}
+
+/// The bits of the properties, in the order of their members in `struct hls_policy`, with their names.
+pub(crate) fn property_bits() -> impl Iterator<Item = (u64, &'static str)> {
+    // SAFETY: a constant of the C side.
+    unsafe { entries(ffi::hls_library.properties) }
+}
+
+/// The text of a number.
+///
+/// # Safety
+/// It is a table of this process's own build.
+unsafe fn in_words(table: *const ffi::NumberDescription, number: u64, unknown: &'static str) -> &'static str {
+    // SAFETY: the caller's promise.
+    let mut entries = unsafe { entries(table) };
+    entries.find(|(of, _)| *of == number).map_or(unknown, |(_, text)| text)
 }
 
 /// The invariant of this number.
 pub(crate) fn invariant(number: u32) -> &'static str {
     // SAFETY: a constant of the C side.
-    let table = unsafe { ffi::hls_library.invariants };
-    in_words(table, number.into(), "an invariant that this version does not know")
+    unsafe {
+        in_words(ffi::hls_library.invariants, number.into(), "an invariant that this version does not know")
+    }
 }
 
 /// How a policy broke its contract, by the number of `enum hls_violation`.
 pub fn violation(number: u64) -> &'static str {
     // SAFETY: a constant of the C side.
-    let table = unsafe { ffi::hls_library.violations };
-    in_words(table, number, "its policy did what this version has no word for")
+    unsafe {
+        in_words(ffi::hls_library.violations, number, "its policy did what this version has no word for")
+    }
 }
 
 /// The hook of this number, as in the end of its function's name.
 pub fn hook(number: u64) -> &'static str {
     // SAFETY: a constant of the C side.
-    let table = unsafe { ffi::hls_library.hooks };
-    in_words(table, number, "no")
+    unsafe { in_words(ffi::hls_library.hooks, number, "no") }
 }

@@ -1,7 +1,8 @@
 //! Definitions that exist both here and on the C side are the same.
 
 use crate::{
-    Call, CpuImage, HeadImage, NodeImage, Op, PagesImage, SchedulerImage, TreeNodeImage, VpImage, ffi, limits,
+    Call, CpuImage, HeadImage, NodeImage, Op, PagesImage, PolicyProperties, SchedulerImage, TreeNodeImage,
+    VpImage, ffi, limits, policy,
 };
 use std::ffi::CStr;
 
@@ -17,6 +18,16 @@ fn limits_are_those_of_the_c_side() {
     assert_eq!(sizes[11], size_of::<Call>() as u64);
     assert_eq!(sizes[12], u64::from(limits::FIRST_LOADED));
     assert_eq!(sizes[18], u64::from(limits::FIRST_OPTIONAL));
+}
+
+#[test]
+fn properties_have_the_names_of_the_c_side() {
+    let of_c: Vec<_> = policy::property_bits().map(|(_, name)| name).collect();
+    for (name, _) in PolicyProperties::default().all() {
+        assert!(of_c.contains(&name), "{name}");
+    }
+    // SAFETY: a constant.
+    assert_eq!(of_c.len() as u64, unsafe { *ffi::hls_library.sizes }[22]);
 }
 
 #[test]

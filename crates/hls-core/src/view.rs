@@ -343,7 +343,7 @@ impl View {
         let words = unsafe { ffi::hls_scheduler_words(self.hls.as_ptr(), scheduler.0).read_volatile() };
         let [followed, stale, by_urgency, by_agent, agent_ran, ..] = words;
         let counts = Decided { followed, stale, by_urgency, by_agent, agent_ran: Nanos(agent_ran) };
-        self.policy(policy).filter(|policy| policy.has_pages).map(|_| counts)
+        self.policy(policy).filter(|policy| policy.properties.has_pages).map(|_| counts)
     }
 
     /// The VPs to which a CPU is granted, the root's first, and the levels at which a decision is due, a bit each.

@@ -50,8 +50,8 @@ fn what_is_read_is_what_the_native_build_says() {
     let has = |has: fn(&PolicyInfo) -> bool| loaded(&table).iter().any(has);
     assert!(has(|info| !info.messages.is_empty() && info.messages.iter().any(|it| !it.fields.is_empty())));
     assert!(has(|info| info.provides.is_some() && !info.vp_params.is_empty()));
-    assert!(has(|info| info.joins) && has(|info| info.max_children == limits::MAX_VPS as u32));
-    assert!(has(|info| !info.joins && info.max_children < 100));
+    assert!(has(|info| info.properties.joins) && has(|info| info.max_children == limits::MAX_VPS as u32));
+    assert!(has(|info| !info.properties.joins && info.max_children < 100));
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl<'p> Drawer<'p> {
             for _ in 0..=self.random.below(self.cpus.into()) {
                 below.push((above, self.params(&self.schedulers[above].vp_params)));
             }
-            if policy.joins {
+            if policy.properties.joins {
                 let other = self.random.below(last as u64 + 1) as usize;
                 below.push((other, self.params(&self.schedulers[other].vp_params)));
             }
@@ -182,7 +182,7 @@ impl Drawer<'_> {
     /// Lets the processes of schedulers that have pages write into them: decisions and what goes with them, or
     /// anything.
     fn write_pages(&mut self) {
-        let paged = self.schedulers.iter().filter(|policy| policy.has_pages).count() as u64;
+        let paged = self.schedulers.iter().filter(|policy| policy.properties.has_pages).count() as u64;
         if paged == 0 {
             return;
         }
@@ -290,7 +290,7 @@ impl Drawer<'_> {
         let at = self.random.below(self.schedulers.len() as u64) as usize;
         let params = self.params(&policy.scheduler_params);
         self.events.push(Event::Replace(at, policy.id, params));
-        if policy.joins == self.schedulers[at].joins {
+        if policy.properties.joins == self.schedulers[at].properties.joins {
             self.schedulers[at] = policy;
         }
     }

@@ -34,7 +34,7 @@ impl Stage {
     pub fn new(cpus: u16, library: Option<Arc<Library>>) -> Stage {
         let loaded = library.iter().flat_map(|library| library.loaded());
         let with_messages = loaded.filter(|policy| !policy.messages.is_empty());
-        let with_pages = policies().iter().filter(|policy| policy.has_pages);
+        let with_pages = policies().iter().filter(|policy| policy.properties.has_pages);
         let waiting_policies = with_messages.chain(with_pages).map(|policy| policy.id).collect();
         let machine = Machine::new(cpus, library);
         let (schedulers, threads) = (BTreeMap::new(), BTreeMap::new());

@@ -3,6 +3,7 @@
 //! only.
 
 use hls_calculus::{Admission, Child, Edge, Graph, Mode, Scheduler, analyse};
+use hls_hierarchy::analysis::graph_scheduler;
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 5;
@@ -46,7 +47,8 @@ fn least_of(mut round: impl FnMut() -> Duration) -> Duration {
 
 fn scheduler(policy: &str) -> Scheduler {
     let params = if policy == "proportional-share" { vec![("quantum".into(), MS)] } else { Vec::new() };
-    Scheduler { name: policy.into(), policy: policy.into(), params }
+    let info = hls_core::policies().iter().find(|info| info.name == policy).expect("it is built in");
+    graph_scheduler(policy, info, None, params)
 }
 
 fn edge(parent: Option<usize>, child: Child, params: Vec<(String, u64)>) -> Edge {

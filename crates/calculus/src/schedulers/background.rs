@@ -14,7 +14,6 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "anything",
     provides: "what it holds to the child with the shortest period; NULL to the others, or what limited siblings leave \
                over (--global)",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

@@ -60,7 +60,6 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: proportional_share::ENTRY.accepts,
     provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r; of m CPUs PSBE \
                m/(K+m-1), delta to each of K threads of equal shares; ALL where there are CPUs enough",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

@@ -25,7 +25,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Abeni and Buttazzo, RTSS 1998; hard budgets are cut on waking",
     accepts: "ALL (of one CPU or several), RESU, or any supply that carries the demand",
     provides: "RESBH budget,period to every child; PS budget/period to those with soft=1",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

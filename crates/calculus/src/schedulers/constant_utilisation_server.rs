@@ -19,7 +19,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Deng, Liu and Sun, Euromicro RTS 1997",
     accepts: "ALL (of one CPU or several), RESU, or any supply that carries the demand",
     provides: "RESBH budget,period to every child",
-    joins: false,
     limits: Limits::PaidBudget,
     provide,
 };

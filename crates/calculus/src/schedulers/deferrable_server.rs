@@ -13,7 +13,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Lehoczky, Sha and Strosnider, RTSS 1987",
     accepts: "ALL of one CPU, RESU, or any supply",
     provides: "RESBH budget,period to every child that is reached in time",
-    joins: false,
     limits: Limits::Budget,
     provide,
 };

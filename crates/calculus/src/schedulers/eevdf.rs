@@ -44,7 +44,6 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "ALL, of one CPU",
     provides: "PSBE s, r + max(r, quantum) to every child, s being its part of all shares, r the length of its \
                requests",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

@@ -23,7 +23,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "HLS, section 5.1",
     accepts: "anything",
     provides: "what it holds to the top child; NULL to the others, or what limited siblings leave over (--global)",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

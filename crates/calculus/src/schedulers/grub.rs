@@ -35,7 +35,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Lipari and Baruah, ECRTS 2000; below less than a CPU, budgets fall faster",
     accepts: "ALL (of one CPU or several), RESU, or any supply that carries the demand and rate-ppm",
     provides: "RESBS budget,period to every child; PS budget/period to those with soft=1",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

@@ -22,7 +22,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "HLS, section 5.1, strengthened",
     accepts: "anything, from several parents",
     provides: "every parent's guarantee, softened (on several CPUs: if it resumes); on one CPU also their sum",
-    joins: true,
     limits: Limits::Nothing,
     provide,
 };

@@ -26,7 +26,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Dertouzos, IFIP 1974; Mok, MIT 1983; with hard budgets and a quantum",
     accepts: "ALL of one CPU, RESU, or any supply that carries the demand",
     provides: "RESBH budget,period to every child, if budgets that are longer by a quantum could be kept",
-    joins: false,
     limits: Limits::PaidBudget,
     provide,
 };

@@ -18,7 +18,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "HLS, section 5.1, without the parent's hidden phase",
     accepts: "anything with a supply: ALL, reservations, EDP, PSBE; RESU",
     provides: "RESBH budget,period where sbf(period) >= budget; else RESBS sbf(period),period",
-    joins: false,
     limits: Limits::Budget,
     provide,
 };

@@ -10,7 +10,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "HLS, section 5.1",
     accepts: "anything",
     provides: "NULL to every child; ALL where there is a CPU for each",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

@@ -17,7 +17,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Linux 6.12, kernel/sched/fair.c",
     accepts: "anything",
     provides: "NULL to every child; ALL where there is a CPU for each",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

@@ -16,7 +16,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Waldspurger and Weihl, OSDI 1994",
     accepts: "PS s and whatever implies it",
     provides: "PS s*r to every child, r being its part of all shares: an expectation",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

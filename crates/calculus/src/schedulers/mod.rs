@@ -40,8 +40,6 @@ pub struct Entry {
     pub accepts: &'static str,
     /// What the policy provides, for people.
     pub provides: &'static str,
-    /// Whether an instance may have several parents.
-    pub joins: bool,
     /// The most that a VP ever gets, whatever was promised.
     pub limits: Limits,
     pub(crate) provide: fn(&Instance) -> Provided,
@@ -62,7 +60,7 @@ pub enum Limits {
 impl Entry {
     /// The labels of an instance's children.
     pub(crate) fn provided(&self, instance: &Instance) -> Provided {
-        if instance.held.len() > 1 && !self.joins {
+        if instance.held.len() > 1 && !instance.joins {
             let found = format!("{} parents", instance.held.len());
             return instance.nothing_because(UNKNOWN, "one parent (only a join takes several)", found);
         }
@@ -70,19 +68,11 @@ impl Entry {
     }
 }
 
-/// The policies of the core that tell a slower processor of their deadlines, and count budgets in its time.
-const TELLING: [&str; 3] = ["reservation", "bss-i", "pshed"];
-
-/// Whether a scheduler of the policy can use RESU.
-fn tells_deadlines(policy: &Policy) -> bool {
-    matches!(policy, Policy::Named(name) if TELLING.contains(&name.as_str()))
-}
-
 /// The labels of an instance's children, by the analysis of its policy or by what its policy declares. A policy that
 /// tells no deadlines has PS of RESU.
 pub(crate) fn provide(policy: &Policy, instance: &Instance) -> Provided {
     let has_resu = |slot: &HeldVps| matches!(slot.label.guarantee, Guarantee::Resu { .. });
-    if !tells_deadlines(policy) && instance.held.iter().any(has_resu) {
+    if !instance.tells_deadlines && instance.held.iter().any(has_resu) {
         let labels: Vec<Label> = instance.held.iter().map(|slot| slot.label.untold(TELLS_NOTHING)).collect();
         let held =
             (instance.held.iter().zip(&labels)).map(|(slot, label)| HeldVps { label, ..*slot }).collect();
@@ -132,6 +122,10 @@ pub(crate) struct HeldVps<'a> {
 #[derive(Clone)]
 pub(crate) struct Instance<'a> {
     pub(crate) params: &'a [(String, u64)],
+    /// As in [`crate::Scheduler`].
+    pub(crate) joins: bool,
+    /// As in [`crate::Scheduler`].
+    pub(crate) tells_deadlines: bool,
     /// What the scheduler holds of each parent; only joins have several.
     pub(crate) held: Vec<HeldVps<'a>>,
     pub(crate) children: Vec<&'a Edge>,

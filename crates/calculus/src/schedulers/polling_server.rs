@@ -15,7 +15,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Lehoczky, Sha and Strosnider, RTSS 1987",
     accepts: "ALL of one CPU, RESU, or any supply",
     provides: "PSBE C/T, (C/T)*(T+R-C) to every child with budget C, period T that is reached within R <= T",
-    joins: false,
     limits: Limits::Budget,
     provide,
 };

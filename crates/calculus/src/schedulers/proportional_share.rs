@@ -29,7 +29,6 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "PSBE s and whatever implies it; RESU s; PS s",
     provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r; ALL where there \
                are CPUs enough",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

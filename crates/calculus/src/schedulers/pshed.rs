@@ -12,7 +12,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Lipari, Carpenter and Baruah, RTSS 2000",
     accepts: "ALL or RESU; rates of at most 100% together",
     provides: "RESU rate to every child, to be used by one that has deadlines",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

@@ -42,7 +42,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "HLS, section 5.1",
     accepts: "ALL (of one CPU or several), RESU, or any supply that carries the demand",
     provides: "RESBH budget,period to every child",
-    joins: false,
     limits: Limits::PaidBudget,
     provide,
 };

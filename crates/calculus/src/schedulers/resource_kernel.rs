@@ -17,7 +17,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Oikawa and Rajkumar, RTAS 1999, with deferrable reserves",
     accepts: "ALL of one CPU, RESU, or any supply",
     provides: "RESBH budget,period to every child that is reached in time; RESBS to those with kind=1 or kind=2",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

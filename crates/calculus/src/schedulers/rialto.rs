@@ -27,7 +27,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Jones, Rosu and Rosu, SOSP 1997",
     accepts: "ALL or RESU; slots for which a time table is found, 32 at most",
     provides: "RESCS budget,period to every child; below RESU r EDP period,r*budget,budget",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

@@ -29,7 +29,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Jones and Regehr, USENIX Windows NT Symposium 1999",
     accepts: "ALL or RESU; periods of which each divides the next, utilisation at most 1, 32 children at most",
     provides: "RESCS budget,period to the children of the shortest period, RESBS to the others; below RESU RESBS",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

@@ -33,7 +33,6 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "anything",
     provides: "of n children RESCS quantum,n*quantum to every child below ALL; below PSBE s,delta PSBE \
                s/n,(delta + (n-1)*quantum)/n; PS s/n below PS s; ALL where there is a CPU for each",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

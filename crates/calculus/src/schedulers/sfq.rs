@@ -9,7 +9,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Goyal, Guo and Vin, OSDI 1996",
     accepts: proportional_share::ENTRY.accepts,
     provides: proportional_share::ENTRY.provides,
-    joins: false,
     limits: Limits::Nothing,
     provide: proportional_share::provide,
 };

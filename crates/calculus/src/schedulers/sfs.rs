@@ -20,7 +20,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Chandra et al., OSDI 2000",
     accepts: "PS s and whatever implies it, of one CPU; ALL of a CPU for each child",
     provides: "on one CPU PS s*r to every child, r being its part of all shares; ALL where there is a CPU for each",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

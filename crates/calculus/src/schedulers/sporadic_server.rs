@@ -24,7 +24,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Sprunt, Sha and Lehoczky, Real-Time Systems 1989",
     accepts: "ALL of one CPU, RESU, or any supply",
     provides: "PSBE C/T, (C/T)*(T+R-C) to every child with budget C, period T that is reached within R <= T",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

@@ -25,7 +25,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Stankovic et al., Real-Time Systems 1999",
     accepts: "ALL, of one CPU; jobs for which a plan without preemption is found",
     provides: "RESBH budget,period to every child",
-    joins: false,
     limits: Limits::Budget,
     provide,
 };

@@ -16,7 +16,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Waldspurger and Weihl 1995, waking as in SFQ",
     accepts: proportional_share::ENTRY.accepts,
     provides: proportional_share::ENTRY.provides,
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

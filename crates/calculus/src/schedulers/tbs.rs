@@ -18,7 +18,6 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Spuri and Buttazzo, Real-Time Systems 1996, with hard budgets and background slack",
     accepts: "ALL (of one CPU or several), RESU, or any supply that carries the demand",
     provides: "RESBS budget,period to every child",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

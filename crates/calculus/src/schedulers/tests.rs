@@ -34,6 +34,8 @@ pub(super) fn provide(
     let label = Label::new(parse(held), cpus, rule, Vec::new(), String::new());
     let instance = Instance {
         params: &owned(params),
+        joins: false,
+        tells_deadlines: true,
         held: vec![HeldVps { label: &label, width: cpus }],
         children: edges.iter().collect(),
         names: vec!["t"; edges.len()],
@@ -119,6 +121,8 @@ fn slower_processors_nest() {
     };
     let instance = Instance {
         params: &[],
+        joins: false,
+        tells_deadlines: true,
         held: vec![HeldVps { label: &slow, width: 1 }],
         children: vec![&edge],
         names: vec!["t"],

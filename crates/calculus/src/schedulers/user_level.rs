@@ -25,7 +25,6 @@ pub(super) const ENTRY: Entry = Entry {
     accepts: "anything; sealed: ALL of one CPU, PS s, or any supply of a greater rate than the agent's",
     provides: "NULL; sealed, what fixed priority by urgency gives of what the agent leaves: of ALL RESBS P-A, P, of \
                PSBE s,d PSBE s - A/P, d + 2*A*(1 - A/P), A being the allowance in every P",
-    joins: false,
     limits: Limits::Nothing,
     provide,
 };

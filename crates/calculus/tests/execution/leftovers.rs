@@ -2,7 +2,8 @@
 //! sleeping and waking, all orders of equal deadlines, windows that begin anywhere.
 
 use super::machine::{Random, int, soak};
-use hls_calculus::{Child, Edge, Graph, Guarantee, Rational, Rules, Scheduler, analyse};
+use crate::support;
+use hls_calculus::{Child, Edge, Graph, Guarantee, Rational, Rules, analyse};
 use std::collections::HashMap;
 
 /// What is left of a server's budget, how long its period still is, and whether it wants the CPU.
@@ -86,8 +87,7 @@ fn promised(claims: Claims, order: Order) -> Option<(Rational, Rational)> {
         graph.edges.push(Edge { parent, child, params, requested: None, width: 1, pinned: false });
     };
     let scheduler = |graph: &mut Graph, policy: &str| {
-        let (name, policy) = (policy.to_owned(), policy.into());
-        graph.schedulers.push(Scheduler { name, policy, params: Vec::new() });
+        graph.schedulers.push(support::scheduler(policy, policy, Vec::new()));
         graph.schedulers.len() - 1
     };
     let root = scheduler(&mut graph, "fixed-priority");

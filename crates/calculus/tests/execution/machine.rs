@@ -1,6 +1,7 @@
 //! Time in slots: a parent, children, what they ask for and get, and what the calculus promises them.
 
-use hls_calculus::{Child, Edge, Graph, Guarantee, Label, Mode, Rational, Scheduler, analyse};
+use crate::support::scheduler;
+use hls_calculus::{Child, Edge, Graph, Guarantee, Label, Mode, Rational, analyse};
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
@@ -142,9 +143,7 @@ pub fn labels(chain: &[Link], children: &[Vec<(&str, usize)>]) -> Vec<Label> {
         |parent, child, params| Edge { parent, child, params, requested: None, width: 1, pinned: false };
     let mut graph = Graph { cpus: 1, ..Graph::default() };
     for (at, (policy, params, of_vp)) in chain.iter().enumerate() {
-        let scheduler =
-            Scheduler { name: policy.to_string(), policy: policy.to_string().into(), params: owned(params) };
-        graph.schedulers.push(scheduler);
+        graph.schedulers.push(scheduler(*policy, policy, owned(params)));
         graph.edges.push(edge(at.checked_sub(1), Child::Scheduler(at), owned(of_vp)));
     }
     let last = chain.len() - 1;

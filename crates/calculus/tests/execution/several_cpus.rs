@@ -3,7 +3,8 @@
 
 use super::machine::{Log, Policy, Random, SLOTS, int, soak};
 use super::servers::{Budget, Servers};
-use hls_calculus::{Child, Edge, Graph, Guarantee, Label, Mode, Scheduler, analyse};
+use crate::support::scheduler;
+use hls_calculus::{Child, Edge, Graph, Guarantee, Label, Mode, analyse};
 
 /// Servers on whole CPUs under global EDF: the servers with budget and the nearest deadlines run, one on each CPU.
 fn execute_on(cpus: usize, claims: &[(usize, usize)], random: &mut Random) -> Vec<Log> {
@@ -46,7 +47,7 @@ fn labels_on(cpus: usize, children: &[(usize, usize, usize)]) -> Vec<Label> {
     let mut edges = vec![edge(None, Child::Scheduler(0), Vec::new(), cpus)];
     let child = |&(vps, x, y): &_| edge(Some(0), Child::Thread("t".into()), params(x, y), vps);
     edges.extend(children.iter().map(child));
-    let root = Scheduler { name: "root".into(), policy: "reservation".into(), params: Vec::new() };
+    let root = scheduler("root", "reservation", Vec::new());
     analyse(&Graph { cpus: cpus as u16, schedulers: vec![root], edges, ..Graph::default() }, Mode::Tight)
         .labels
         .split_off(1)
@@ -144,7 +145,7 @@ fn children_that_sleep_in_step_take_more_than_sfs_says() {
     assert!(received * 9 < ticks * 5, "{received} of {ticks}: two thirds would be {}", ticks * 2 / 3);
     assert!(received * 2 > ticks, "{received} of {ticks}: a half and a tick a round");
 
-    let root = Scheduler { name: "root".into(), policy: "sfs".into(), params: Vec::new() };
+    let root = scheduler("root", "sfs", Vec::new());
     let edge = |parent, child, width| {
         let params = vec![("share".to_owned(), 1)];
         Edge { parent, child, params, requested: None, width, pinned: false }

@@ -1,6 +1,6 @@
 //! The policies that the tests read files with: a table of their own, so that they fail only when the reader changes.
 
-use hls_core::{ParamInfo, PolicyInfo, Unit};
+use hls_core::{ParamInfo, PolicyInfo, PolicyProperties, Unit};
 use hls_hierarchy::{Policies, loads};
 use std::sync::LazyLock;
 
@@ -31,33 +31,52 @@ fn built_in() -> &'static [PolicyInfo] {
         let budget = || time("budget", None);
         let period = || time("period", None);
         let quantum = |ms: u64| time("quantum", Some(ms * 1_000_000));
+        let none = PolicyProperties::default();
+        let serial = PolicyProperties { serial: true, ..none };
+        let joins = PolicyProperties { joins: true, ..serial };
+        let has_pages = PolicyProperties { has_pages: true, ..none };
+        let by_level = PolicyProperties { promises_by_level: true, ..none };
+        let serves = PolicyProperties { may_serve_hls: true, ..none };
+        let takes_all = PolicyProperties { may_be_default: true, ..serves };
         vec![
-            policy(1, "fixed-priority", 4096, vec![quantum(10)], vec![count("priority", None, 0, 63)]),
-            policy(
-                2,
-                "time-sharing",
-                65_536,
-                vec![
-                    quantum(20),
-                    time("starve-after", Some(1_000_000_000)),
-                    time("starve-for", Some(20_000_000)),
-                    count("wake-boost", Some(2), 0, 31),
-                ],
-                vec![count("priority", Some(8), 0, 31)],
-            ),
-            policy(
-                3,
-                "proportional-share",
-                65_536,
-                vec![quantum(10)],
-                vec![count("share", Some(1), 1, 131_072), ParamInfo { min: 0, ..time("warp", Some(0)) }],
-            ),
-            policy(4, "reservation", 4096, vec![], vec![budget(), period()]),
-            PolicyInfo { joins: true, ..policy(5, "join", 1, vec![], vec![]) },
-            policy(6, "limit", 1, vec![], vec![budget(), period()]),
-            policy(7, "round-robin", 65_536, vec![quantum(10)], vec![]),
             PolicyInfo {
-                has_pages: true,
+                properties: by_level,
+                ..policy(1, "fixed-priority", 4096, vec![quantum(10)], vec![count("priority", None, 0, 63)])
+            },
+            PolicyInfo {
+                properties: takes_all,
+                ..policy(
+                    2,
+                    "time-sharing",
+                    65_536,
+                    vec![
+                        quantum(20),
+                        time("starve-after", Some(1_000_000_000)),
+                        time("starve-for", Some(20_000_000)),
+                        count("wake-boost", Some(2), 0, 31),
+                    ],
+                    vec![count("priority", Some(8), 0, 31)],
+                )
+            },
+            PolicyInfo {
+                properties: takes_all,
+                ..policy(
+                    3,
+                    "proportional-share",
+                    65_536,
+                    vec![quantum(10)],
+                    vec![count("share", Some(1), 1, 131_072), ParamInfo { min: 0, ..time("warp", Some(0)) }],
+                )
+            },
+            PolicyInfo {
+                properties: serial,
+                ..policy(4, "reservation", 4096, vec![], vec![budget(), period()])
+            },
+            PolicyInfo { properties: joins, ..policy(5, "join", 1, vec![], vec![]) },
+            PolicyInfo { properties: serial, ..policy(6, "limit", 1, vec![], vec![budget(), period()]) },
+            PolicyInfo { properties: serves, ..policy(7, "round-robin", 65_536, vec![quantum(10)], vec![]) },
+            PolicyInfo {
+                properties: has_pages,
                 ..policy(
                     8,
                     "user-level",
@@ -70,8 +89,14 @@ fn built_in() -> &'static [PolicyInfo] {
                     ],
                 )
             },
-            policy(0, "bss-i", 65_536, vec![], vec![count("rate-ppm", None, 1, 1_000_000)]),
-            policy(0, "eevdf", 65_536, vec![quantum(10)], vec![count("share", Some(1), 1, 131_072)]),
+            PolicyInfo {
+                properties: serial,
+                ..policy(0, "bss-i", 65_536, vec![], vec![count("rate-ppm", None, 1, 1_000_000)])
+            },
+            PolicyInfo {
+                properties: serial,
+                ..policy(0, "eevdf", 65_536, vec![quantum(10)], vec![count("share", Some(1), 1, 131_072)])
+            },
         ]
     });
     &POLICIES
@@ -93,8 +118,7 @@ fn policy(
         provides: None,
         state_version: 0,
         max_children,
-        joins: false,
-        has_pages: false,
+        properties: PolicyProperties::default(),
         scheduler_params,
         vp_params,
         messages: Vec::new(),

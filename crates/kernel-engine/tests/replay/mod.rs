@@ -188,7 +188,7 @@ fn an_altered_tape_is_noticed() {
 #[test]
 fn another_word_in_a_page_is_noticed() {
     let Some(mut replay) = replay() else { return };
-    let user_level = policies().iter().find(|policy| policy.has_pages).expect("there is one");
+    let user_level = policies().iter().find(|policy| policy.properties.has_pages).expect("there is one");
     let params: Vec<u64> = user_level.scheduler_params.iter().map(|info| info.default.unwrap()).collect();
     let mut core = Core::new();
     core.record();

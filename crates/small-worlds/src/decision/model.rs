@@ -108,7 +108,8 @@ impl Decision {
     pub fn new(cpus: usize, orders: Orders) -> Result<Decision, CoreError> {
         let mut core = Core::new();
         (0..cpus).try_for_each(|cpu| core.add_cpu(cpu as u16))?;
-        let policy = policies().iter().find(|policy| policy.has_pages).ok_or(CoreError::NotFound)?;
+        let policy =
+            policies().iter().find(|policy| policy.properties.has_pages).ok_or(CoreError::NotFound)?;
         let scheduler = core.create_scheduler(policy.id, Params::from_slice(&[LONG, LONG, 0]))?;
         for cpu in 0..cpus {
             core.attach_root(scheduler, cpu as u16)?;

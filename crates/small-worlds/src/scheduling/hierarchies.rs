@@ -155,7 +155,7 @@ fn ways_up(tree: &[Scheduler], policy: &PolicyInfo) -> Vec<[Option<usize>; CPUS]
     let one = (0..tree.len()).map(|above| [Some(above), None]);
     let twice = (0..tree.len()).map(|above| [Some(above); CPUS]);
     let pairs = (0..tree.len()).flat_map(|a| (0..a).map(move |b| [Some(b), Some(a)]));
-    one.chain(twice).chain(pairs.filter(|_| policy.joins)).collect()
+    one.chain(twice).chain(pairs.filter(|_| policy.properties.joins)).collect()
 }
 
 fn has_room(tree: &[Scheduler]) -> bool {

@@ -40,7 +40,7 @@ impl Model for World {
         }
         for place in 0..self.schedulers.len() {
             let policy = self.policy(place);
-            if !policy.joins && policy.name != "round-robin" {
+            if !policy.properties.joins && policy.name != "round-robin" {
                 events.push(Event::Replace(place));
             }
             let written = Written::list(&self.core, self.schedulers[place]);

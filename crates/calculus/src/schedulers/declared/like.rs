@@ -23,6 +23,8 @@ impl Like {
         let edges: Vec<Edge> = instance.children.iter().map(of_child).collect();
         let other = Instance {
             params: &params,
+            joins: instance.joins,
+            tells_deadlines: instance.tells_deadlines,
             held: instance.held.clone(),
             children: edges.iter().collect(),
             names: instance.names.clone(),

@@ -60,6 +60,8 @@ fn on(provide: impl Fn(&Instance) -> Provided, held: &str, own: &[Value], childr
     let params: Vec<(String, u64)> = owned(own);
     provide(&Instance {
         params: &params,
+        joins: false,
+        tells_deadlines: true,
         held: vec![HeldVps { label: &held, width: 1 }],
         children: edges.iter().collect(),
         names: vec!["t"; edges.len()],
