@@ -17,6 +17,8 @@ const ROUNDS: usize = 100;
 /// What an evacuation has done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Evacuated {
+    /// How many places of the hierarchy file were closed.
+    places: usize,
     /// How many threads were moved.
     pub(crate) threads: usize,
     /// The schedulers that were destroyed.
@@ -25,20 +27,29 @@ pub(crate) struct Evacuated {
 
 impl Evacuated {
     /// The error of a step that failed after this was done.
-    fn before(self, error: Error) -> Error {
-        if self == Evacuated::default() {
+    pub(crate) fn before(&self, error: Error) -> Error {
+        let mut done = Vec::new();
+        if self.places > 0 {
+            done.push(format!("closed {} of the hierarchy file", count(self.places, "place")));
+        }
+        if self.threads > 0 {
+            done.push(format!("moved {}", count(self.threads, "thread")));
+        }
+        done.extend(self.schedulers.iter().map(|name| format!("destroyed `{name}`")));
+        if done.is_empty() {
             return error;
         }
-        let threads = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
-        let destroyed: String =
-            self.schedulers.iter().map(|name| format!(" and destroyed `{name}`")).collect();
-        let with_done = |reason| format!("{reason}; before this, the request moved {threads}{destroyed}");
+        let with_done = |reason| format!("{reason}; before this, the request {}", done.join(" and "));
         match error {
             Error::Failed(reason) => Error::Failed(with_done(reason)),
             Error::InUse(reason) => Error::InUse(with_done(reason)),
             error => error,
         }
     }
+}
+
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 impl<E: RunningEngine> Manager<E> {
@@ -52,21 +63,19 @@ impl<E: RunningEngine> Manager<E> {
     /// accept them with default parameters; then destroys the schedulers.
     pub(crate) fn remove(&mut self, doomed: &[usize], to: usize) -> Result<Evacuated, Error> {
         let mut done = Evacuated::default();
-        match self.remove_each(doomed, to, &mut done) {
-            Ok(()) => Ok(done),
-            Err(error) => Err(done.before(error)),
-        }
+        self.remove_each(doomed, to, &mut done).map_err(|error| done.before(error))?;
+        Ok(done)
     }
 
     fn remove_each(&mut self, doomed: &[usize], to: usize, done: &mut Evacuated) -> Result<(), Error> {
-        self.close_places(doomed)?;
+        done.places = self.close_places(doomed)?;
         for at in doomed.iter().rev() {
             let Some(name) = self.tree.scheduler(*at).map(|scheduler| scheduler.name.clone()) else {
                 continue;
             };
             let mut rounds = 0..ROUNDS;
             loop {
-                done.threads += self.move_out(*at, to)?;
+                self.move_out(*at, to, &mut done.threads)?;
                 self.end_leases()?;
                 match self.take_down(*at) {
                     // Threads may come at any time until the scheduler is destroyed.
@@ -80,7 +89,8 @@ impl<E: RunningEngine> Manager<E> {
     }
 
     /// Closes the places of the file below these schedulers: no thread takes them any more, and their promises end.
-    fn close_places(&mut self, schedulers: &[usize]) -> Result<(), Error> {
+    /// Returns their number.
+    fn close_places(&mut self, schedulers: &[usize]) -> Result<usize, Error> {
         let mut tree = self.tree.clone();
         tree.slots.retain(|_, slot| !schedulers.contains(&slot.scheduler));
         let closed: Vec<GraphEdge> =
@@ -88,18 +98,17 @@ impl<E: RunningEngine> Manager<E> {
         for place in &closed {
             tree.admission.end(place.0).map_err(refused)?;
         }
-        for place in closed {
+        for place in closed.iter().copied() {
             self.engine.promise(Promisee::Place(place), &Guarantee::Null);
             self.engine.change(HierarchyChange::ClosePlace { place })?;
         }
         self.commit(tree);
-        Ok(())
+        Ok(closed.len())
     }
 
-    /// Moves all threads of a scheduler to another one, or to the default scheduler. Returns their number.
-    fn move_out(&mut self, at: usize, to: usize) -> Result<usize, Error> {
-        let Some(id) = self.tree.scheduler(at).map(|scheduler| scheduler.id) else { return Ok(0) };
-        let mut moved = 0;
+    /// Moves all threads of a scheduler to another one, or to the default scheduler, and counts them.
+    fn move_out(&mut self, at: usize, to: usize, moved: &mut usize) -> Result<(), Error> {
+        let Some(id) = self.tree.scheduler(at).map(|scheduler| scheduler.id) else { return Ok(()) };
         for found in self.engine.threads()?.into_iter().filter(|thread| thread.scheduler == id) {
             let Some(thread) = self.engine.thread(found.key.tid)? else { continue };
             match self.place_with_presets(&thread, to) {
@@ -107,11 +116,11 @@ impl<E: RunningEngine> Manager<E> {
                 Err(Error::NotFound(_)) => {}
                 placed => {
                     placed?;
-                    moved += 1;
+                    *moved += 1;
                 }
             }
         }
-        Ok(moved)
+        Ok(())
     }
 }
 

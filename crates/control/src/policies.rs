@@ -258,7 +258,7 @@ impl<E: RunningEngine> Manager<E> {
     /// first emptied and destroyed.
     ///
     /// # Errors
-    /// The error has the reason; nothing has changed except for schedulers that were evacuated already.
+    /// The error has the reason, and what was evacuated before it; nothing else has changed.
     pub fn unload(&mut self, who: Peer, name: &str, evacuate: bool) -> Result<UnloadReport, Error> {
         self.turn(who)?;
         let change = self.begin_unload(name, evacuate)?;
@@ -292,9 +292,11 @@ impl<E: RunningEngine> Manager<E> {
             true => self.evacuate(self.loaded[at].info.id)?,
             false => Evacuated::default(),
         };
-        self.is_unused(at)?;
-        let Evacuated { threads: moved, schedulers: destroyed } = evacuated;
-        Ok(UnloadReport { moved, destroyed, times: self.publish(ready.prepared, loaded, policies)? })
+        let times = self
+            .is_unused(at)
+            .and_then(|()| self.publish(ready.prepared, loaded, policies))
+            .map_err(|error| evacuated.before(error))?;
+        Ok(UnloadReport { moved: evacuated.threads, destroyed: evacuated.schedulers, times })
     }
 
     fn is_unused(&self, at: usize) -> Result<(), Error> {

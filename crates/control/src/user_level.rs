@@ -7,7 +7,7 @@
 
 use crate::engine::{RunningEngine, Thread};
 use crate::error::{Error, after_undoing};
-use crate::evacuate::{Evacuated, doomed};
+use crate::evacuate::doomed;
 use crate::manager::{Manager, Peer};
 use crate::operations::Granted;
 use crate::pages::Pages;
@@ -102,7 +102,7 @@ impl<E: RunningEngine> Manager<E> {
     /// scheduler accepts them with default parameters, else to the default scheduler.
     ///
     /// # Errors
-    /// The error has the reason; nothing has changed, unless the system failed: then some of it may have gone.
+    /// The error has the reason; nothing has changed, unless the system failed: then the error also has what was done.
     pub fn demote(&mut self, who: Peer, name: &str) -> Result<Demoted, Error> {
         self.sweep()?;
         let number = self.user_level(name)?;
@@ -117,8 +117,8 @@ impl<E: RunningEngine> Manager<E> {
             return Err(Error::Denied(format!("{found}, expected root: others may be promised them")));
         }
         let above = self.above(number);
-        let Evacuated { threads: moved, schedulers: destroyed } = self.remove(&doomed, above)?;
-        Ok(Demoted { moved, destroyed })
+        let evacuated = self.remove(&doomed, above)?;
+        Ok(Demoted { moved: evacuated.threads, destroyed: evacuated.schedulers })
     }
 
     /// Moves a thread below a user-level scheduler, with these parameters.

@@ -266,6 +266,24 @@ fn schedulers_are_emptied_and_go_before_their_policy_does() {
     manager.create(ROOT, "round-robin", "A", "RES", &texts(&[("guarantee", "RESBH 1ms 100ms")])).unwrap();
 }
 
+/// The engine fails at each step in turn; at the last one the engine without the policy cannot take over.
+#[test]
+fn an_unload_that_fails_says_what_it_has_evacuated() {
+    let fails = |steps| {
+        let mut manager = manager();
+        manager.load(ROOT, sample(), false).unwrap();
+        manager.create(ROOT, "asked-times", "A", "RES", &texts(&[("guarantee", "RESBH 1ms 100ms")])).unwrap();
+        manager.move_thread(ROOT, ALICES[0], "A", &texts(&[])).unwrap();
+        manager.engine().fails_after = Some(steps);
+        manager.unload(ROOT, "asked-times", true).map(drop).map_err(|error| error.to_string())
+    };
+    let errors: Vec<String> = (0..).map_while(|steps| fails(steps).err()).collect();
+    let [.., last] = &errors[..] else { panic!("no step failed") };
+    let said =
+        "found a failure that a test asked for; before this, the request moved 1 thread and destroyed `A`";
+    assert_eq!(last, said, "{errors:?}");
+}
+
 /// A user-level scheduler is destroyed, and its pages' number freed, when the policy of the scheduler above it is
 /// unloaded; when that policy is replaced, it stays.
 #[test]

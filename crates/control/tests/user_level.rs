@@ -294,6 +294,27 @@ fn a_demotion_that_fails_says_what_it_has_done() {
     assert_eq!(fails(3), (None, false));
 }
 
+/// So it is where the second of two threads cannot be moved, and where a place of the file was closed before.
+#[test]
+fn a_demotion_that_fails_says_all_that_it_has_done() {
+    let file =
+        FILE.replace("thread \"first\" share=1", "user-level \"MINE\" share=1 { thread \"first\" slot=5; }");
+    let fails = |steps| {
+        let mut manager = manager_of(&file);
+        for tid in [FIRST, SECOND] {
+            manager.move_thread(ROOT, tid, "MINE", &texts(&[])).unwrap();
+        }
+        manager.engine().fails_after = Some(steps);
+        manager.demote(ROOT, "MINE").unwrap_err().to_string()
+    };
+    let after =
+        |done: &str| format!("found a failure that a test asked for; before this, the request {done}");
+    let closed = "closed 1 place of the hierarchy file";
+    assert_eq!(fails(1), after(closed));
+    assert_eq!(fails(2), after(&format!("{closed} and moved 1 thread")));
+    assert_eq!(fails(3), after(&format!("{closed} and moved 2 threads")));
+}
+
 /// A thread that becomes the agent of ever deeper schedulers reaches a limit; when it ends, all of them are
 /// destroyed.
 #[test]

@@ -217,7 +217,6 @@ fn hls_has_a_reservation_that_takes_no_promise_away() {
     }
 }
 
-/// What the file says of itself stands: its promises take the reservation of `hls` into account.
 /// A loaded policy says itself that it takes every thread; that a child needs a parameter says the opposite.
 #[test]
 fn a_loaded_policy_may_be_the_default() {
@@ -235,6 +234,7 @@ fn a_loaded_policy_may_be_the_default() {
     assert_eq!(refused.expected, "it on a scheduler of time-sharing or proportional-share");
 }
 
+/// What the file says of itself stands: its promises take the reservation of `hls` into account.
 #[test]
 fn a_file_may_name_the_scheduler_of_hls() {
     let text = "reservation \"R\" {\n round-robin \"own\" service=#true guarantee=\"RESBH 1ms 10ms\"\n \
