@@ -1,8 +1,8 @@
 # Functions for scripts in which agents of all kinds do harm beside a thread with a promise, in addition to lib.sh.
 # They rely on that thread: its comm is `neighbour`, and $neighbour is its TID; on a scheduler USERS that the user
 # `nobody` owns, and that takes children with `parameters`; on `depth`, how many schedulers are below each other there;
-# on `seconds` and `window` in ms, for how long, and in which windows, the neighbour is watched; and on `most_delayed`,
-# for how many us the hogs may have a CPU before processes that are killed have gone.
+# on `seconds` and `window` in ms, for how long, and in which windows, the neighbour is watched; and on the command
+# most_delayed, which prints for how many us the hogs may have a CPU before processes that are killed have gone.
 
 has() { ! has_no "$1"; }
 
@@ -59,5 +59,5 @@ beside() {
 	for slot in "$@"; do
 		eval "[ \$had$slot -gt 40 ]" || fail "$kind: worker $slot had next to nothing"
 	done
-	[ "$delayed" -le "$most_delayed" ] || broke "$kind: others had $delayed us before the killed processes had gone"
+	[ "$delayed" -le "$(most_delayed)" ] || broke "$kind: others had $delayed us before the killed processes had gone"
 }
