@@ -21,7 +21,7 @@ run: setup-run ## check the hierarchy of the HLS paper's Figure 1, run it in the
 	$(target)/release/hls check examples/figure1.kdl
 	$(target)/release/hls run examples/figure1.kdl --for 10s --timeline out/figure1.svg --trace out/figure1.pftrace
 
-test: ## before you hand a change in: formatting, lints, licences, all tests, guests in exact time; 20 minutes
+test: ## before you hand a change in: formatting, lints, licences, all tests, guests in exact time; 20 minutes once built
 	scripts/gate
 
 night: ## each night: long tests, CPUs that run at once, fuzzing, campaigns, all small worlds; three hours

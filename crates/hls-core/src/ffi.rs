@@ -1,7 +1,8 @@
 //! The declarations of `core/hls.h` and `core/port/native.c` for Rust.
 
-use crate::limits;
+use crate::images::{CpuImage, SchedulerImage, VpImage};
 use crate::tape::Call;
+use crate::{limits, mirror};
 use std::ffi::{c_char, c_void};
 
 /// `struct hls`: opaque here.
@@ -10,95 +11,26 @@ pub type Hls = c_void;
 /// `struct hls_params`.
 pub type Params = [u64; limits::SCHEDULER_PARAMS];
 
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct HlsRecord {
-    pub at_ns: u64,
-    pub a: u64,
-    pub b: u64,
-    pub vp: u32,
-    pub cpu: u16,
-    pub kind: u8,
-    pub unused: u8,
+mirror! {
+    #[derive(Clone, Copy)]
+    pub struct HlsRecord = "struct hls_record" {
+        pub at_ns: u64,
+        pub a: u64,
+        pub b: u64,
+        pub vp: u32,
+        pub cpu: u16,
+        pub kind: u8,
+        pub unused: u8,
+    }
 }
 
-#[repr(C)]
-pub struct HlsFault {
-    pub code: u32,
-    pub scheduler: u32,
-    pub vp: u32,
-    pub cpu: u32,
-}
-
-/// `struct hls_vp`, up to its state.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct HlsVp {
-    pub parent: u32,
-    pub child: u32,
-    pub up_next: u32,
-    pub sib_prev: u32,
-    pub sib_next: u32,
-    pub seeking_next: u32,
-    pub nr_grants: u32,
-    pub nr_revokes: u32,
-    pub suspension: u8,
-    pub changing: u8,
-    pub unused: [u8; 2],
-    pub state: u8,
-    pub flags: u8,
-    pub cpu: u8,
-    pub level: u8,
-    pub usable: u64,
-}
-
-/// `struct hls_scheduler`, up to the number of its pages.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct HlsScheduler {
-    pub policy: u8,
-    pub level: u8,
-    pub in_pending: u8,
-    pub refused: u8,
-    pub joins: u8,
-    pub single: u8,
-    pub violation: u8,
-    pub violating_hook: u8,
-    pub nr_up: u16,
-    pub nr_requested: u16,
-    pub nr_children: u32,
-    pub nr_ready: u32,
-    pub nr_running: u32,
-    pub first_up: u32,
-    pub first_child: u32,
-    pub pinned: u32,
-    pub nr_pinned: u32,
-    pub first_wanting: u32,
-    pub hears: u8,
-    pub slows: u8,
-    pub page: u8,
-}
-
-/// `struct hls_step`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct HlsStep {
-    pub expires_at: u64,
-    pub first_expiry: u64,
-    pub vp: u32,
-    pub unused: u32,
-}
-
-/// `struct hls_cpu`, up to its path.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct HlsCpu {
-    pub stolen_ns: u64,
-    pub root_vp: u32,
-    pub depth: u32,
-    pub resched: u64,
-    pub claims: u32,
-    pub path: [HlsStep; limits::MAX_DEPTH + 1],
+mirror! {
+    pub struct HlsFault = "struct hls_fault" {
+        pub code: u32,
+        pub scheduler: u32,
+        pub vp: u32,
+        pub cpu: u32,
+    }
 }
 
 #[repr(C)]
@@ -218,10 +150,10 @@ unsafe extern "C" {
     pub fn hls_stolen_ns(h: *const Hls, cpu: u32) -> u64;
     pub fn hls_vp_state(h: *const Hls, vp: u32) -> u32;
     pub fn hls_fault(h: *const Hls) -> HlsFault;
-    pub fn hls_vp(h: *const Hls, vp: u32) -> *const HlsVp;
-    pub fn hls_scheduler(h: *const Hls, s: u32) -> *const HlsScheduler;
+    pub fn hls_vp(h: *const Hls, vp: u32) -> *const VpImage;
+    pub fn hls_scheduler(h: *const Hls, s: u32) -> *const SchedulerImage;
     pub fn hls_scheduler_words(h: *const Hls, s: u32) -> *const [u64; limits::SCHEDULER_WORDS];
-    pub fn hls_cpu(h: *const Hls, cpu: u32) -> *const HlsCpu;
+    pub fn hls_cpu(h: *const Hls, cpu: u32) -> *const CpuImage;
     pub fn hls_first_pages(h: *const Hls) -> *const c_void;
     pub fn hls_kernel_page(h: *const Hls, s: u32) -> *const c_void;
     pub fn hls_user_page(h: *const Hls, s: u32) -> *const c_void;

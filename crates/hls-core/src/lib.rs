@@ -11,7 +11,10 @@ mod calls;
 mod core;
 mod description;
 mod ffi;
+mod images;
 mod library;
+#[doc(hidden)]
+pub mod mirror;
 mod numbers;
 pub mod pages;
 mod policy;
@@ -24,14 +27,12 @@ pub use crate::core::Core;
 pub use agent::{AgentProgram, ProgramAgent};
 pub use calls::{Calls, CoreError, Params};
 pub use description::{DescriptionError, described_policies};
+pub use images::{CpuImage, HeadImage, NodeImage, SchedulerImage, StepImage, TreeNodeImage, VpImage};
 pub use library::{Library, OpenError};
 pub use numbers::{CoreScheduler, CoreVp};
 pub use policy::{MessageInfo, ParamInfo, PolicyInfo, PolicyTable, Unit, hook, policies, violation};
 pub use properties::PolicyProperties;
-pub use snapshot::{
-    CpuImage, HeadImage, Image, NodeImage, PagesImage, SchedulerImage, Snapshot, StepImage, TreeNodeImage,
-    VpImage,
-};
+pub use snapshot::{Image, PagesImage, Snapshot};
 pub use tape::{Call, Op, Unsound};
 pub use view::{Fault, RawRecord, RecordKind, SchedulerEntry, View, VpEntry, VpState};
 

@@ -7,7 +7,7 @@ pub use crate::view::Decided;
 use crate::core::Core;
 use crate::numbers::CoreScheduler;
 use crate::tape::{Call, Op};
-use crate::{CoreError, Params, PolicyInfo, ffi};
+use crate::{CoreError, Params, PolicyInfo, ffi, mirror};
 
 /// Children of a scheduler that has pages.
 pub const SLOTS: usize = 64;
@@ -60,16 +60,17 @@ impl PageEvent {
     }
 }
 
-/// The engine's data about a child; `struct hls_kernel_slot`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct KernelSlot {
-    /// The number that identifies it to the process; 0: the slot is free.
-    pub child: u64,
-    /// CPU time that it had had when it last lost a CPU.
-    pub ran_ns: u64,
-    /// The number of its last event.
-    pub event: u64,
+mirror! {
+    /// The engine's data about a child.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct KernelSlot = "struct hls_kernel_slot" {
+        /// The number that identifies it to the process; 0: the slot is free.
+        pub child: u64,
+        /// CPU time that it had had when it last lost a CPU.
+        pub ran_ns: u64,
+        /// The number of its last event.
+        pub event: u64,
+    }
 }
 
 /// The default number that identifies the scheduler of this number to the process of the scheduler above it: no
@@ -88,28 +89,29 @@ pub fn number_child(policy: &PolicyInfo, params: &mut Params, number: u64) {
     }
 }
 
-/// What the engine writes; `struct hls_kernel_page`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct KernelPage {
-    /// [`VERSION`].
-    pub version: u64,
-    /// The number of events so far.
-    pub events: u64,
-    /// The number of the last event about which the agent is asked.
-    pub asked: u64,
-    /// A bit for each slot: the child is running or runnable.
-    pub wanting: u64,
-    /// The time of the last event, or of the agent's last grant.
-    pub at_ns: u64,
-    /// The CPUs of the hierarchy that were online at the agent's last grant, a bit each.
-    pub cpus: u64,
-    /// The most of these CPUs that the scheduler could have at once, at the agent's last grant.
-    pub width: u64,
-    /// The children.
-    pub slot: [KernelSlot; SLOTS],
-    /// The last events: [`KernelPage::event`] decodes them.
-    pub ring: [u64; EVENTS],
+mirror! {
+    /// What the engine writes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct KernelPage = "struct hls_kernel_page" {
+        /// [`VERSION`].
+        pub version: u64,
+        /// The number of events so far.
+        pub events: u64,
+        /// The number of the last event about which the agent is asked.
+        pub asked: u64,
+        /// A bit for each slot: the child is running or runnable.
+        pub wanting: u64,
+        /// The time of the last event, or of the agent's last grant.
+        pub at_ns: u64,
+        /// The CPUs of the hierarchy that were online at the agent's last grant, a bit each.
+        pub cpus: u64,
+        /// The most of these CPUs that the scheduler could have at once, at the agent's last grant.
+        pub width: u64,
+        /// The children.
+        pub slot: [KernelSlot; SLOTS],
+        /// The last events: [`KernelPage::event`] decodes them.
+        pub ring: [u64; EVENTS],
+    }
 }
 
 impl KernelPage {
@@ -121,24 +123,25 @@ impl KernelPage {
     }
 }
 
-/// What the process writes; `struct hls_user_page`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct UserPage {
-    /// The last event that the agent has dealt with.
-    pub answered: u64,
-    /// When the agent is asked even without an event.
-    pub wake_at_ns: u64,
-    /// A bit for each slot: its urgency has changed.
-    pub touched: u64,
-    /// By kind of event, a bit for each slot: the agent is asked.
-    pub ask: [u64; EVENT_KINDS],
-    /// By CPU: the [`decision`].
-    pub next: [u64; 64],
-    /// By slot.
-    pub urgency: [u64; SLOTS],
-    /// By slot: the [`slice()`].
-    pub slice: [u64; SLOTS],
+mirror! {
+    /// What the process writes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct UserPage = "struct hls_user_page" {
+        /// The last event that the agent has dealt with.
+        pub answered: u64,
+        /// When the agent is asked even without an event.
+        pub wake_at_ns: u64,
+        /// A bit for each slot: its urgency has changed.
+        pub touched: u64,
+        /// By kind of event, a bit for each slot: the agent is asked.
+        pub ask: [u64; EVENT_KINDS],
+        /// By CPU: the [`decision`].
+        pub next: [u64; 64],
+        /// By slot.
+        pub urgency: [u64; SLOTS],
+        /// By slot: the [`slice()`].
+        pub slice: [u64; SLOTS],
+    }
 }
 
 impl UserPage {

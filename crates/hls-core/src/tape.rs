@@ -1,7 +1,7 @@
 //! Calls of the core as data, and tapes of them: `core/call.h`. The same tape gives the same results, and leaves the
 //! same bytes, in every build of the core.
 
-use crate::limits;
+use crate::{limits, mirror};
 use hls_units::Nanos;
 use std::fmt;
 
@@ -63,26 +63,27 @@ ops! {
     Suspend = 29,
 }
 
-/// One call of an entry point: its arguments and its result. `struct hls_call` of `core/call.h`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct Call {
-    /// The time.
-    pub now_ns: u64,
-    /// The entry point's 64-bit argument: a parameter's value, CPUs, or nanoseconds.
-    pub value: u64,
-    /// The number of an [`Op`].
-    pub op: u32,
-    /// The first scheduler, VP, CPU or policy that the entry point takes.
-    pub a: u32,
-    /// The second, or the number of a parameter.
-    pub b: u32,
-    /// The kernel engine refuses the call unless VP `a` belongs to the thread of this generation; 0: any thread.
-    pub generation: u32,
-    /// Parameters of a scheduler or of a VP, or the payload of a message.
-    pub params: [u64; limits::SCHEDULER_PARAMS],
-    /// What the entry point returned.
-    pub result: i64,
+mirror! {
+    /// One call of an entry point: its arguments and its result.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Call = "struct hls_call" {
+        /// The time.
+        pub now_ns: u64,
+        /// The entry point's 64-bit argument: a parameter's value, CPUs, or nanoseconds.
+        pub value: u64,
+        /// The number of an [`Op`].
+        pub op: u32,
+        /// The first scheduler, VP, CPU or policy that the entry point takes.
+        pub a: u32,
+        /// The second, or the number of a parameter.
+        pub b: u32,
+        /// The kernel engine refuses the call unless VP `a` belongs to the thread of this generation; 0: any thread.
+        pub generation: u32,
+        /// Parameters of a scheduler or of a VP, or the payload of a message.
+        pub params: [u64; limits::SCHEDULER_PARAMS],
+        /// What the entry point returned.
+        pub result: i64,
+    }
 }
 
 impl Call {

@@ -1,10 +1,13 @@
 //! Definitions that exist both here and on the C side are the same.
 
+use crate::pages::{KernelPage, KernelSlot, UserPage};
 use crate::{
-    Call, CpuImage, HeadImage, NodeImage, Op, PagesImage, PolicyProperties, SchedulerImage, TreeNodeImage,
-    VpImage, ffi, limits, policy,
+    Call, CpuImage, HeadImage, NodeImage, Op, PagesImage, PolicyProperties, SchedulerImage, StepImage,
+    TreeNodeImage, VpImage, ffi, limits, policy,
 };
 use std::ffi::CStr;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 #[test]
 fn limits_are_those_of_the_c_side() {
@@ -40,6 +43,55 @@ fn images_are_as_large_as_the_structs_of_the_c_side() {
     assert_eq!(sizes[13..17], ours.map(|n| n as u64));
     assert_eq!(sizes[17], size_of::<TreeNodeImage>() as u64);
     assert_eq!(sizes[21], size_of::<PagesImage>() as u64);
+}
+
+#[test]
+fn members_have_the_places_of_the_c_side() {
+    let all = [
+        Call::assertions(),
+        CpuImage::assertions(),
+        ffi::HlsFault::assertions(),
+        ffi::HlsRecord::assertions(),
+        HeadImage::assertions(),
+        KernelPage::assertions(),
+        KernelSlot::assertions(),
+        NodeImage::assertions(),
+        PagesImage::assertions(),
+        SchedulerImage::assertions(),
+        StepImage::assertions(),
+        TreeNodeImage::assertions(),
+        UserPage::assertions(),
+        VpImage::assertions(),
+    ];
+    assert_eq!(compiler_errors(&all.concat()), "");
+}
+
+/// Exchanging two members of the same type in Rust is an error.
+#[test]
+fn exchanged_members_are_noticed() {
+    let text = SchedulerImage::assertions();
+    let exchanged =
+        text.replace("nr_ready", "#").replace("nr_running", "nr_ready").replace('#', "nr_running");
+    assert_ne!(text, exchanged);
+    let errors = compiler_errors(&exchanged);
+    assert!(errors.contains("struct hls_scheduler: Rust has `nr_running` at 16, 4 bytes"), "{errors}");
+}
+
+/// What a compiler says of this text, after the headers of the core.
+fn compiler_errors(text: &str) -> String {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let flags = std::fs::read_to_string(format!("{root}/core/port/native.flags")).unwrap();
+    let flags = flags.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
+    let text = format!("#include \"core/call.h\"\n#include \"core/port/pages.h\"\n{text}");
+    let mut compiler = Command::new("cc")
+        .args(flags)
+        .args(["-I", root, "-fsyntax-only", "-x", "c", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    compiler.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    String::from_utf8(compiler.wait_with_output().unwrap().stderr).unwrap()
 }
 
 #[test]

@@ -331,7 +331,9 @@ impl View {
     pub fn pages(&self, scheduler: CoreScheduler) -> Option<NonZero<u8>> {
         assert!(scheduler.index() < limits::MAX_SCHEDULERS, "scheduler {scheduler} is out of range");
         // SAFETY: as above.
-        NonZero::new(unsafe { ffi::hls_scheduler(self.hls.as_ptr(), scheduler.0).read_volatile() }.page)
+        NonZero::new(unsafe {
+            (&raw const (*ffi::hls_scheduler(self.hls.as_ptr(), scheduler.0)).page).read_volatile()
+        })
     }
 
     /// How the choices of a scheduler with pages were made; `None`: its policy has no pages.

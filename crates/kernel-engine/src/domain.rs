@@ -8,7 +8,7 @@ use crate::object::{Loaded, may_set_timers};
 use crate::pages::{PageMaps, Pages};
 use crate::{Error, pulse};
 use hls_core::{
-    Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Op, Params, PolicyTable, View, limits,
+    Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Op, Params, PolicyTable, View, limits, mirror,
 };
 use hls_hierarchy::model::Source;
 use hls_units::Nanos;
@@ -36,27 +36,30 @@ const PROBE_PATIENCE: Duration = Duration::from_secs(1);
 /// How long a check waits for decisions that are due: the CPU of a virtual machine may be away for a while.
 const PATIENCE_MS: u32 = 1000;
 
-/// `struct engine_cpu`; here and below the fields have the names of the C.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct CpuEntry {
-    lag_ns: u64,
-    free_since_ns: u64,
-    timer_at_ns: u64,
-    wakeups: u64,
-    rescue: u32,
-    rescued: u32,
-    rescued_since_ns: u64,
-    rescued_until_ns: u64,
-    rescued_lag_ns: u64,
-    urgent_paid_ns: u64,
-    kernel_paid_ns: u64,
-    urgent: u32,
-    urgent_last: u32,
-    slice_waits: bool,
-    kernel_waits: bool,
-    is_paid: bool,
-    turn: [u32; 3],
+mirror! {
+    /// A CPU, as the engine sees it.
+    #[derive(Clone, Copy)]
+    struct CpuEntry = "struct engine_cpu" {
+        lag_ns: u64,
+        free_since_ns: u64,
+        timer_at_ns: u64,
+        wakeups: u64,
+        rescue: u32,
+        rescued: u32,
+        rescued_since_ns: u64,
+        rescued_until_ns: u64,
+        rescued_lag_ns: u64,
+        urgent_paid_ns: u64,
+        kernel_paid_ns: u64,
+        urgent: u32,
+        urgent_last: u32,
+        slice_waits: bool,
+        kernel_waits: bool,
+        is_paid: bool,
+        turn_first: u32,
+        turn_last: u32,
+        turn_threads: u32,
+    }
 }
 
 /// Bits of `enum thread_change`; its first one is not needed, as the generation tells it, too. This one: the thread
@@ -67,31 +70,33 @@ pub const CHANGED_CGROUP: u32 = 4;
 /// The thread is to be weighed anew.
 pub const CHANGED_WEIGHT: u32 = 8;
 
-/// `struct engine_thread`.
-#[repr(C, align(64))]
-#[derive(Clone, Copy, Debug)]
-pub struct ThreadEntry {
-    /// The thread's affinity.
-    pub cpus: u64,
-    /// The thread's TID in Linux; 0 where no thread has the VP.
-    pub pid: u32,
-    /// The thread's process.
-    pub tgid: u32,
-    /// Counts the threads that have had the VP: VP and generation together identify a thread for ever.
-    pub generation: u32,
-    /// Changes of the thread that were not looked at yet.
-    changes: u32,
-    /// The number of changes of cgroups' weights that its share takes into account.
-    pub weights_seen: u32,
-    /// Flags: whether its process is killed, whether it holds what other threads wait for, and in which lists it is.
-    bits: u32,
-    /// Since when the thread is runnable but in no queue of the kernel; 0: it is not.
-    pub queued_at_ns: u64,
-    /// Token bucket of its messages: the time of the next message within its rate; may lead the present time by one
-    /// burst.
-    pub may_post_at: u64,
-    /// Its name.
-    comm: [u8; 16],
+mirror! {
+    /// A thread, under the number of its VP.
+    #[repr(align(64))]
+    #[derive(Clone, Copy, Debug)]
+    pub struct ThreadEntry = "struct engine_thread" {
+        /// The thread's affinity.
+        pub cpus: u64,
+        /// The thread's TID in Linux; 0 where no thread has the VP.
+        pub pid: u32,
+        /// The thread's process.
+        pub tgid: u32,
+        /// Counts the threads that have had the VP: VP and generation together identify a thread for ever.
+        pub generation: u32,
+        /// Changes of the thread that were not looked at yet.
+        changes: u32,
+        /// The number of changes of cgroups' weights that its share takes into account.
+        pub weights_seen: u32,
+        /// Whether its process is killed, whether it holds what other threads wait for, and in which lists it is.
+        _flags: u32,
+        /// Since when the thread is runnable but in no queue of the kernel; 0: it is not.
+        pub queued_at_ns: u64,
+        /// Token bucket of its messages: the time of the next message within its rate; may lead the present time by
+        /// one burst.
+        pub may_post_at: u64,
+        /// Its name.
+        comm: [u8; 16],
+    }
 }
 
 impl ThreadEntry {
@@ -118,50 +123,53 @@ const CHANGE_WORDS: usize = limits::MAX_VPS.div_ceil(64);
 /// Sources of interrupts that one hierarchy may name.
 pub const MAX_BRANDS: usize = 16;
 
-/// `struct engine_brand`: kernel threads with names that are equal to `name` in the bits of `mask`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Brand {
-    name: [u8; 16],
-    mask: [u8; 16],
+mirror! {
+    /// Kernel threads with names that are equal to `name` in the bits of `mask`.
+    #[derive(Clone, Copy)]
+    struct Brand = "struct engine_brand" {
+        name: [u8; 16],
+        mask: [u8; 16],
+    }
 }
 
-/// `struct engine_domain`, up to the core's `struct hls`; the threads lie behind that.
-#[repr(C, align(64))]
-struct Layout {
-    lock: u64,
-    sealed: u32,
-    root: u32,
-    held_since_ns: u64,
-    is_taken: u32,
-    holder: u32,
-    longest_hold_ns: u64,
-    longest_wait_ns: u64,
-    keeper_tgid: u32,
-    service_tgid: u32,
-    service: u32,
-    has_begun: u32,
-    records_stolen: u32,
-    is_announced: u32,
-    nr_threads: u32,
-    nr_refused: u32,
-    refused_tgid: u32,
-    nr_moves_unnamed: u32,
-    probe_at_ns: u64,
-    probe_late_ns: u64,
-    cpus_gone: u64,
-    cpus_back: u64,
-    rescue_at_ns: u64,
-    kicked: u64,
-    share_param: u32,
-    weights_changed: u32,
-    brand: [Brand; MAX_BRANDS],
-    params: [u64; limits::SCHEDULER_PARAMS],
-    service_params: [u64; limits::SCHEDULER_PARAMS],
-    call: Call,
-    message: [u64; limits::SCHEDULER_PARAMS],
-    cpu: [CpuEntry; limits::MAX_CPUS],
-    changed: [u64; CHANGE_WORDS],
+mirror! {
+    /// The arena up to the core's `struct hls`; the threads lie behind that.
+    #[repr(align(64))]
+    struct Layout = "struct engine_domain" {
+        lock: u64,
+        sealed: u32,
+        root: u32,
+        held_since_ns: u64,
+        is_taken: u32,
+        holder: u32,
+        longest_hold_ns: u64,
+        longest_wait_ns: u64,
+        keeper_tgid: u32,
+        service_tgid: u32,
+        service: u32,
+        has_begun: u32,
+        records_stolen: u32,
+        is_announced: u32,
+        nr_threads: u32,
+        nr_refused: u32,
+        refused_tgid: u32,
+        nr_moves_unnamed: u32,
+        probe_at_ns: u64,
+        probe_late_ns: u64,
+        cpus_gone: u64,
+        cpus_back: u64,
+        rescue_at_ns: u64,
+        kicked: u64,
+        share_param: u32,
+        weights_changed: u32,
+        brand: [Brand; MAX_BRANDS],
+        params: [u64; limits::SCHEDULER_PARAMS],
+        service_params: [u64; limits::SCHEDULER_PARAMS],
+        call: Call,
+        message: [u64; limits::SCHEDULER_PARAMS],
+        cpu: [CpuEntry; limits::MAX_CPUS],
+        changed: [u64; CHANGE_WORDS],
+    }
 }
 
 /// The result of an attempt to check all invariants.
@@ -604,5 +612,50 @@ impl Calls for Domain {
             self.remove_unused_pages().map_err(|_| CoreError::Unreachable)?;
         }
         Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Brand, CpuEntry, Layout, ThreadEntry};
+    use crate::next_engine::Message;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn members_have_the_places_of_the_c_side() {
+        let all = [
+            Brand::assertions(),
+            CpuEntry::assertions(),
+            Layout::assertions(),
+            Message::assertions(),
+            ThreadEntry::assertions(),
+        ];
+        assert_eq!(compiler_errors(&all.concat()), "");
+    }
+
+    /// Exchanging two members of the same type in Rust is an error.
+    #[test]
+    fn exchanged_members_are_noticed() {
+        let text = ThreadEntry::assertions();
+        let errors = compiler_errors(&text.replace("tgid", "#").replace("pid", "tgid").replace('#', "pid"));
+        assert!(errors.contains("struct engine_thread: Rust has `pid` at 12, 4 bytes"), "{errors}");
+    }
+
+    /// What the compiler of the engine says of this text, after the engine's header.
+    fn compiler_errors(text: &str) -> String {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        let flags = std::fs::read_to_string(format!("{root}/core/port/bpf.flags")).unwrap();
+        let flags = flags.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
+        let mut compiler = Command::new("clang-19")
+            .args(flags)
+            .args(["-I", root, "-fsyntax-only", "-x", "c", "-"])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let text = format!("#include \"bpf/domain.h\"\n{text}");
+        compiler.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        String::from_utf8(compiler.wait_with_output().unwrap().stderr).unwrap()
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::object::{Loaded, STANDARD, additions, load, may_set_timers, program, run};
 use crate::{Error, Refusal};
-use hls_core::limits;
+use hls_core::{limits, mirror};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, OpenObject, Program};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -52,14 +52,15 @@ pub enum Ask {
     Timers,
 }
 
-/// `struct message`.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct Message {
-    number: u32,
-    what: u32,
-    value: [u64; limits::VP_PARAMS],
-    answer: i64,
+mirror! {
+    /// A message to a scheduler, or another request.
+    #[derive(Clone, Copy, Default)]
+    pub(crate) struct Message = "struct message" {
+        number: u32,
+        what: u32,
+        value: [u64; limits::VP_PARAMS],
+        answer: i64,
+    }
 }
 
 /// The maps that a next engine shares with the first one. Empty for an engine with its own maps, which never takes

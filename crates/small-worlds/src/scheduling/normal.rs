@@ -425,14 +425,16 @@ fn add_node(digest: &mut Digest, node: &NodeImage) {
     digest.add(node.seq);
     digest.add(node.place);
     digest.add(node.dist.into());
-    node.left_right_up.iter().chain(&node.prev_next).for_each(|other| digest.add((*other).into()));
+    [node.left, node.right, node.up, node.prev, node.next]
+        .iter()
+        .for_each(|other| digest.add((*other).into()));
 }
 
 fn add_tree_node(digest: &mut Digest, node: &TreeNodeImage) {
     digest.add(node.height.into());
     if node.height != 0 {
         [node.key, node.seq, node.cpus].iter().for_each(|word| digest.add(*word));
-        node.children_up.iter().for_each(|other| digest.add((*other).into()));
+        node.child.iter().chain([&node.up]).for_each(|other| digest.add((*other).into()));
     }
 }
 
