@@ -169,8 +169,13 @@ fn no_file_of_tests_is_forgotten() {
 #[test]
 fn what_is_broken_on_purpose_is_there() {
     let code = "//! Sum.\na + b\nc + c\n";
-    let found = |list: &str| findings([("scripts/mutants.txt", list), ("sum.rs", code)]);
+    let found_in = |path, list| findings([(path, list), ("sum.rs", code)]);
+    let found = |list| found_in("scripts/mutants.txt", list);
     assert_eq!(found("# a list\nless\tsum.rs\ta + b\ta\n"), [""; 0]);
+    let of_engine = |list| found_in("scripts/engine-mutants.txt", list).len();
+    assert_eq!(of_engine("less\tsum.rs\ta + b\ta\tgate_one_cpu\tnice\n"), 0);
+    assert_eq!(of_engine("less\tsum.rs\ta - b\ta\tgate_one_cpu\tnice\n"), 1);
+    assert_eq!(of_engine("no test\tsum.rs\ta + b\ta\n"), 1);
     for bad in
         ["less\tsum.rs\ta - b\ta\n", "twice\tsum.rs\tc\tb\n", "no file\tno.rs\ta\tb\n", "too few\tsum.rs\n"]
     {
