@@ -31,7 +31,7 @@ check: setup-check lint ## while you work: formatting, lints, unit tests, the re
 	cargo test --locked --workspace --lib --bins
 	cargo test --locked -p hls-tidy
 
-# The crates whose tests compare with golden files.
+# The crates with tests that compare with golden files.
 golden := $(patsubst crates/%/Cargo.toml,%,$(shell grep -l '^hls-golden' crates/*/Cargo.toml))
 
 bless: setup-check ## write all golden files and the blocks of the documents anew; then read what git says has changed
@@ -48,7 +48,7 @@ cost: setup-cost ## instructions of one switch in the kernel, by scheduler and d
 	cargo build --locked -p hls-cost
 	$(target)/debug/hls-cost
 
-tables: setup-tables ## run the experiments that are for a real kernel, with the fair class beside them; an hour
+tables: setup-tables ## run the experiments for a real kernel, beside the fair class; an hour
 	cargo build --locked --release -p hls-cli -p hls-experiments
 	$(target)/release/hls-experiments --engine kernel --hls $(target)/release/hls
 
@@ -62,7 +62,7 @@ policies: setup-run ## for each policy, hold its promises in thousands of random
 small-worlds: setup-run ## every sequence of events in every small hierarchy, and the engine's glue; 45 minutes, two CPUs
 	cargo run --locked --release --quiet -p hls-small-worlds
 
-fuzz: setup-fuzz ## fuzz all that reads others' bytes, ten minutes each; TARGET=socket SECONDS=3600 for one, for longer
+fuzz: setup-fuzz ## fuzz the readers of untrusted bytes, ten minutes each; TARGET=socket SECONDS=3600 for one, longer
 	scripts/fuzz $(or $(TARGET),all) $(or $(SECONDS),600)
 
 documentation: setup-check ## the documentation of all code, private items too
@@ -82,7 +82,7 @@ lint:
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked --workspace $(guests) -- -D warnings
 
-# Tests that boot guests: cargo takes them where they are named, and not among all tests.
+# Tests that boot guests: cargo takes them only where they are named.
 guests := --test kernel --test tables
 
 tests-built:

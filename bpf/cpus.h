@@ -107,7 +107,7 @@ HLS_GLOBAL_FUNC u32 note_cpu(u32 cpu, u32 is_back)
 {
 	unsigned long irq;
 	if (cpu >= HLS_MAX_CPUS) {
-		end_run("a CPU came or went whose number is too great for the hierarchy");
+		end_run("a CPU came or went with a number that is too great for the hierarchy");
 		return 0;
 	}
 	bpf_local_irq_save(&irq);

@@ -12,7 +12,7 @@
 #define VP_NUMBER_BITS 24
 _Static_assert(HLS_MAX_VPS <= 1 << VP_NUMBER_BITS, "each VP has a number of its own");
 
-/* A CPU, as the engine sees it. Times are those of scx_bpf_now(). */
+/* A CPU, as the engine sees it. Times are by the clock of scx_bpf_now(). */
 struct engine_cpu {
 	u64 lag_ns;        /* last known lag of the thread to which the CPU is granted (clock.h) */
 	u64 free_since_ns; /* since when the CPU is given up and waits for a decision; 0: it does not wait */

@@ -162,7 +162,7 @@ HLS_GLOBAL_FUNC u32 end_timed_hold(void)
 {
 	u64 held_ns = bpf_ktime_get_ns() - domain->held_since_ns;
 	check_holder(domain->holder == bpf_get_smp_processor_id(),
-		     "the lock of the hierarchy was not its holder's");
+		     "the lock of the hierarchy was released by a CPU that did not hold it");
 	domain->held_since_ns = 0;
 	if (held_ns > domain->longest_hold_ns)
 		domain->longest_hold_ns = held_ns;

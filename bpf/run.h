@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The run is the process of `hls` that looks at threads and answers requests; it must be there. Its keeper detaches the
- * hierarchy when the run ends; a stopped keeper cannot. So once a second a timer looks for the run, and makes the
- * kernel take its threads back when the run has been gone, or stopped, for RUN_PATIENCE_NS.
+ * The run is the process of `hls` that looks at threads and answers requests; it must be there. Its supervisor, the
+ * keeper, detaches the hierarchy when the run ends; a stopped keeper cannot. So once a second a timer looks for the
+ * run, and makes the kernel take its threads back when the run has been gone, or stopped, for RUN_PATIENCE_NS.
  *
  * Needs the map `arena`.
  */
@@ -34,7 +34,7 @@ HLS_GLOBAL_FUNC u32 look_for_run(u64 now)
 	if (!domain->service_tgid || !domain->run_seen_at_ns || does_run_go_on())
 		domain->run_seen_at_ns = now;
 	else if (now > domain->run_seen_at_ns + RUN_PATIENCE_NS)
-		end_run("hls does not go on: its process was stopped, or has ended while its keeper was stopped");
+		end_run("hls does not go on: it was stopped, or has ended while its supervisor was stopped");
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 
 #include "../core/hls.h"
 
-/* Weights are those of the fair class. sched_ext's own, 1 for nice 19 and 2 for nice 17, are too coarse. */
+/* Weights are the fair class's. The weights of sched_ext, 1 for nice 19 and 2 for nice 17, are too coarse. */
 #define NICE_0_WEIGHT 1024
 #define IDLE_WEIGHT 3 /* of SCHED_IDLE */
 #define MAX_NICE_STEPS 20

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Threads that come and go: gives each a VP for its lifetime. Notes for user space what else happens to them. Needs the
- * maps of weights.h, and `tasks`.
+ * Threads that come and go: gives each a VP for its lifetime, and notes for user space what else happens to it. Needs
+ * the maps of weights.h, and `tasks`.
  */
 #ifndef HLS_BPF_THREADS_H
 #define HLS_BPF_THREADS_H

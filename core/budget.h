@@ -15,7 +15,7 @@
  *
  * So in n consecutive periods a VP has at most n budgets and one overrun. Its siblings may wait longer by that overrun;
  * and because budgets pay for it, the wait does not grow. While a debt lasts, the VP gets less than its promise, by
- * what it had too much before.
+ * as much as it overran before.
  *
  * A period that ends while the VP runs ends on time even if its timer is late: what the VP had until then is charged to
  * that period, what is left of the budget lapses, and the rest is charged to the periods that follow.

@@ -17,10 +17,10 @@
 	I(8, IDLE, "no CPU is idle while a child of its root scheduler could use it")                           \
 	I(9, POLICY, "the policy's own invariants hold")                                                        \
 	I(10, PRIORITY, "no ready VP waits where it should preempt a running sibling")                          \
-	I(12, OFFLINE, "no CPU that is offline is granted, nor wanted of the machine")                          \
+	I(12, OFFLINE, "no offline CPU is granted, or requested from the machine")                              \
 	I(13, TREE, "a search tree is in order, balanced, and knows which CPUs its members can use")            \
 	I(14, PINNED, "a VP is pinned when it cannot use every CPU")                                            \
-	I(15, WANTING, "the children that want a CPU are found where a child for a free CPU is looked for")     \
+	I(15, WANTING, "a scheduler's search for children that want a CPU finds exactly these")                 \
 	I(16, SUSPENDED, "a suspended VP is a thread's, and waits")
 /* 11 was about lost records. */
 

@@ -26,10 +26,10 @@
 	}
 
 /*
- * Hooks of the standard policies are inlined into standard_HOOK(), those of loaded ones into loaded_HOOK(). Hooks of
- * the literature are functions of their own: so a chain of calls needs as much of the BPF stack as the largest of these
- * hooks, however many there are. Small ones are inlined all the same, and long ones into literature_HOOK(): a BPF
- * program has 256 functions at most.
+ * Hooks of standard policies are inlined into standard_HOOK(), hooks of loaded policies into loaded_HOOK(). Hooks of
+ * the optional policies, from the literature, are functions of their own: so a chain of calls needs as much of the BPF
+ * stack as the largest of these hooks, however many there are. Small ones are inlined all the same, and long ones into
+ * literature_HOOK(): a BPF program has 256 functions at most.
  */
 #define INLINES_OPTIONAL 0
 #define INLINES_REQUIRED 0

@@ -15,15 +15,15 @@
 #include "policy.h"
 
 /* V(number, NAME, "what the policy did"). The numbers are part of the tape format, and never used again. */
-#define HLS_VIOLATIONS(V)                                                                                        \
-	V(1, CHOSE_WRONG, "its grant hook chose a VP that is not a ready child of its which can use the CPU")    \
-	V(2, CHOSE_NONE, "its grant hook chose nobody while a ready child could use the CPU")                    \
-	V(3, TOO_LONG, "a hook of it took more steps than it may")                                               \
-	V(4, TOO_OFTEN, "it had itself called more often than every 10 us, or than the machine can bear")        \
-	V(5, CHANGED_TIME, "a hook of it changed the time")                                                      \
-	V(6, INVARIANTS, "its own invariants did not hold")                                                      \
-	V(7, WRONG_TARGET, "a hook of it throttled, unthrottled, rechecked or set a timer for what it must not") \
-	V(8, OUT_OF_ORDER, "it is strict, and a ready child waited beside a running one that it preempts")       \
+#define HLS_VIOLATIONS(V)                                                                                         \
+	V(1, CHOSE_WRONG, "its grant hook chose a VP that is not a ready child, or that cannot use the CPU")      \
+	V(2, CHOSE_NONE, "its grant hook chose no VP while a ready child could use the CPU")                      \
+	V(3, TOO_LONG, "one of its hooks took more steps than it may")                                            \
+	V(4, TOO_OFTEN, "it had itself called more often than every 10 us, or than the machine can bear")         \
+	V(5, CHANGED_TIME, "one of its hooks changed the time")                                                   \
+	V(6, INVARIANTS, "its own invariants did not hold")                                                       \
+	V(7, WRONG_TARGET, "one of its hooks throttled, unthrottled, rechecked or set a timer where it must not") \
+	V(8, OUT_OF_ORDER, "it is strict, and a ready child waited beside a running one that it preempts")        \
 	V(9, REFUSED, "its register hook refused a child that it had accepted before")
 
 #define HLS_VIOLATION_NUMBER(number, name, doc) HLS_VIOLATION_##name = number,
@@ -134,7 +134,7 @@ static __always_inline void hls_charge_slice(hls_t *h, u32 s)
 }
 
 /*
- * Charges s for its timer, which was due at `at_ns` and is about to call it, be it for the rest of a batch. The time
+ * Charges s for its timer, which was due at `at_ns` and is about to call it, perhaps for the rest of a batch. The time
  * from its last call until then pays for slices, too: the next one is charged as if only the time since this call had
  * passed.
  */
@@ -175,7 +175,7 @@ static __always_inline bool hls_is_grantable(const hls_t *h, u32 s, u32 v, u32 c
 
 /*
  * hls_checked_answer_of_HOOK(): the answer of a hook of s about a VP or a CPU. If the contract does not allow the
- * answer: another one, and s is faulty (but for register_vp).
+ * answer, returns another one, and makes s faulty (except for register_vp).
  */
 static __always_inline u32 hls_checked_answer_of_grant(hls_t *h, u32 s, u32 cpu, u32 v)
 {
@@ -199,7 +199,7 @@ static __always_inline u32 hls_checked_answer_of_timer(hls_t *h, u32 s, u32 abou
 	return h->scheduler[s].violation ? 0 : v;
 }
 
-/* The reason against a child must be a negative number. */
+/* An error, the reason against a child, must be negative. */
 static __always_inline s64 hls_checked_answer_of_register_vp(hls_t *h, u32 s, u32 v, s64 answer)
 {
 	(void)h, (void)s, (void)v;

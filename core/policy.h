@@ -169,7 +169,7 @@ enum hls_hook { HLS_HOOKS(HLS_HOOK_NUMBER, HLS_HOOK_NUMBER) };
 	P(inline_hooks, of) \
 	/* It divides the time of one CPU: a scheduler below it has one VP unless the file says otherwise. */ \
 	P(serial, of) \
-	/* It tells a slower processor above it of its deadlines, and counts budgets in that one's time (slower.h). */ \
+	/* It tells a slower processor above it its deadlines; budgets are in that processor's time (slower.h). */ \
 	P(tells_deadlines, of) \
 	/* The first parameter of a VP is its level, the greatest first. A VP that shares it is promised nothing. */ \
 	P(promises_by_level, of) \

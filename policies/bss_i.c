@@ -12,7 +12,7 @@
 
 #define BSS_I_PARAMS(P)                                                           \
 	P(BSS_I_PERIOD, "period", HLS_TIME, HLS_MS(10), HLS_US(100), HLS_S(3600), \
-	  "how far off the deadline is of a child that tells none")
+	  "time to the deadline of a child that tells none")
 #define BSS_I_VP_PARAMS(P)                                                 \
 	P(BSS_I_RATE, "rate-ppm", HLS_COUNT, HLS_REQUIRED, 1, SLOWER_UNIT, \
 	  "speed of the VP in millionths of what its parent has")

@@ -47,24 +47,24 @@
 
 #define BVT_MOST_WARP HLS_S(3600)
 
-#define BVT_PARAMS(P)                                                                                         \
-	P(BVT_ALLOWANCE, "allowance", HLS_TIME, HLS_MS(5), HLS_US(10), HLS_S(10),                             \
-	  "CPU time by which a VP may get ahead of the next one before that runs")                            \
-	P(BVT_CREDIT, "stall-credit", HLS_TIME, 0, 0, HLS_S(10),                                              \
-	  "CPU time that a VP still has to come after a page fault or a wait for a disk")                     \
-	P(BVT_UNIT, "unit", HLS_TIME, 0, 0, HLS_MS(100),                                                      \
-	  "CPU time of which multiples are charged, rounded up; 0: what was used")                            \
-	P(BVT_MIGRATION, "migration", HLS_TIME, 0, 0, HLS_S(10),                                              \
-	  "by how much a VP must be earlier to run elsewhere than it ran last, as CPU time for a share of 1") \
-	P(BVT_THRESHOLD, "threshold", HLS_TIME, 0, 0, BVT_MOST_WARP,                                          \
-	  "from which warp of a child on the scheduler warps by all of its own, below a bvt; 0: by the child's")
+#define BVT_PARAMS(P)                                                                                   \
+	P(BVT_ALLOWANCE, "allowance", HLS_TIME, HLS_MS(5), HLS_US(10), HLS_S(10),                       \
+	  "CPU time by which a VP may get ahead of the next one before that runs")                      \
+	P(BVT_CREDIT, "stall-credit", HLS_TIME, 0, 0, HLS_S(10),                                        \
+	  "CPU time that a VP may be owed when it wakes up from a page fault or a wait for a disk")     \
+	P(BVT_UNIT, "unit", HLS_TIME, 0, 0, HLS_MS(100),                                                \
+	  "charges are rounded up to multiples of this CPU time; 0: no rounding")                       \
+	P(BVT_MIGRATION, "migration", HLS_TIME, 0, 0, HLS_S(10),                                        \
+	  "how much earlier a VP must be to run on another CPU than last, as CPU time at a share of 1") \
+	P(BVT_THRESHOLD, "threshold", HLS_TIME, 0, 0, BVT_MOST_WARP,                                    \
+	  "below another bvt: warp fully once a child's warp reaches this; 0: follow the child's warp")
 #define BVT_VP_PARAMS(P)                                                                                     \
 	P(BVT_SHARE, "share", HLS_COUNT, 1, 1, 131072, "weight of the VP among its siblings")                \
 	P(BVT_WARP, "warp", HLS_TIME, 0, 0, BVT_MOST_WARP, "CPU time that the VP may get ahead of its turn") \
 	P(BVT_LIMIT, "warp-limit", HLS_TIME, 0, 0, HLS_S(1000),                                              \
-	  "CPU time for which the VP may run warped; 0: any")                                                \
+	  "CPU time for which the VP may run warped; 0: no limit")                                           \
 	P(BVT_UNWARP, "unwarp", HLS_TIME, 0, 0, HLS_S(3600),                                                 \
-	  "time without warp after which the limit is there anew; 0: at each wake-up")
+	  "time without warp that renews the limit; 0: each wake-up does")
 #define BVT_NO_FIELDS(P)
 #define BVT_MESSAGES(M)                                                  \
 	M(BVT_ON, BVT_NO_FIELDS, "on", "warps, now and at each wake-up") \

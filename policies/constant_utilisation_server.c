@@ -220,7 +220,7 @@ static bool constant_utilisation_server_check_invariants(hls_t *h, u32 s)
 
 static const struct hls_policy constant_utilisation_server_policy = {
     .name = "constant-utilisation-server",
-    .what = "servers that are CPUs of their own of a lower speed, by EDF",
+    .what = "servers that are each like a slower CPU, by EDF",
     .source = "Deng, Liu and Sun, Euromicro RTS 1997; Liu, Real-Time Systems, section 7.4",
     .strict = true,
     .serial = true,

@@ -211,7 +211,7 @@ static bool deferrable_server_check_invariants(hls_t *h, u32 s)
 
 static const struct hls_policy deferrable_server_policy = {
     .name = "deferrable-server",
-    .what = "a budget in every period at a fixed priority, which stays while its child sleeps",
+    .what = "a budget in every period at a fixed priority, kept while the child sleeps",
     .source = "Lehoczky, Sha and Strosnider, RTSS 1987",
     .strict = true,
     .serial = true,

@@ -408,7 +408,7 @@ static bool grub_check_invariants(hls_t *h, u32 s)
 
 static const struct hls_policy grub_policy = {
     .name = "grub",
-    .what = "constant bandwidth servers by EDF, which have what inactive ones do not use",
+    .what = "constant bandwidth servers by EDF, which reclaim what inactive ones do not use",
     .source = "Lipari and Baruah, ECRTS 2000",
     .strict = true,
     .serial = true,

@@ -31,7 +31,7 @@
 
 #define LEAST_SLACK_PARAMS(P)                                                        \
 	P(LEAST_SLACK_QUANTUM, "quantum", HLS_TIME, HLS_MS(1), HLS_US(10), HLS_S(1), \
-	  "by how much less slack another VP must have to run instead")
+	  "another VP runs instead when it has this much less slack")
 #define LEAST_SLACK_VP_PARAMS(P)                                                        \
 	P(LEAST_SLACK_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600), \
 	  "CPU time that the VP gets in every period")                                  \
@@ -274,7 +274,7 @@ static bool least_slack_check_invariants(hls_t *h, u32 s)
 
 static const struct hls_policy least_slack_policy = {
     .name = "least-slack",
-    .what = "so much CPU time in every period, hard, the least slack first",
+    .what = "a hard budget in every period, the least slack first",
     .source = "Dertouzos, IFIP 1974; Mok, MIT 1983",
     .serial = true,
     .register_vp = least_slack_register_vp,

@@ -138,7 +138,7 @@ static bool limit_check_invariants(hls_t *h, u32 s)
 
 static const struct hls_policy limit_policy = {
     .name = "limit",
-    .what = "at most so much CPU time in every period, for one child",
+    .what = "a cap on the CPU time of one child in every period",
     .source = "HLS, RTSS 2001, section 5.1",
     .most_children = 1,
     .serial = true,

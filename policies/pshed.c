@@ -13,7 +13,7 @@
 
 #define PSHED_PARAMS(P)                                                           \
 	P(PSHED_PERIOD, "period", HLS_TIME, HLS_MS(10), HLS_US(100), HLS_S(3600), \
-	  "how far off the deadline is of a child that tells none")
+	  "time to the deadline of a child that tells none")
 #define PSHED_VP_PARAMS(P)                                                 \
 	P(PSHED_RATE, "rate-ppm", HLS_COUNT, HLS_REQUIRED, 1, SLOWER_UNIT, \
 	  "speed of the VP in millionths of what its parent has")

@@ -6,9 +6,9 @@
  *
  * Numbers are explicit and never used again for another policy: tapes and running kernels know policies by them.
  *
- * Every core has the standard ones. A build may choose among the optional ones, those of the literature, from
- * HLS_FIRST_OPTIONAL on, by a definition of HLS_LITERATURE_POLICIES with some of the lines below: the kernel's verifier
- * need not look at the others.
+ * Every core has the standard policies. The others, from HLS_FIRST_OPTIONAL on, are policies of the literature, and
+ * optional: a build may choose some by defining HLS_LITERATURE_POLICIES with their lines below, so that the kernel's
+ * verifier need not look at the rest.
  *
  * A build includes all C files of this folder before the core (-include), so that no list of them is kept.
  *

@@ -266,7 +266,7 @@ static bool reservation_check_invariants(hls_t *h, u32 s)
 
 static const struct hls_policy reservation_policy = {
     .name = "reservation",
-    .what = "so much CPU time in every period, hard, by EDF",
+    .what = "a hard budget of CPU time in every period, by EDF",
     .source = "HLS, RTSS 2001, section 5.1",
     .strict = true,
     .serial = true,

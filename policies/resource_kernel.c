@@ -35,15 +35,15 @@
 #define RESOURCE_KERNEL_PARAMS(P)                                                         \
 	P(RESOURCE_KERNEL_QUANTUM, "quantum", HLS_TIME, HLS_MS(10), HLS_US(10), HLS_S(1), \
 	  "how long a depleted VP runs before others of its kind do")
-#define RESOURCE_KERNEL_VP_PARAMS(P)                                                                            \
-	P(RESOURCE_KERNEL_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600),                     \
-	  "CPU time that the VP gets in every period")                                                          \
-	P(RESOURCE_KERNEL_PERIOD, "period", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600),                     \
-	  "length of a period; the shortest goes first")                                                        \
-	P(RESOURCE_KERNEL_KIND, "kind", HLS_COUNT, RESOURCE_KERNEL_HARD, RESOURCE_KERNEL_HARD,                  \
-	  RESOURCE_KERNEL_SOFT,                                                                                 \
-	  "what it has beyond its budget: 0 nothing, 1 (firm) what nobody else wants, 2 (soft) what no budget " \
-	  "wants")
+#define RESOURCE_KERNEL_VP_PARAMS(P)                                                                        \
+	P(RESOURCE_KERNEL_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600),                 \
+	  "CPU time that the VP gets in every period")                                                      \
+	P(RESOURCE_KERNEL_PERIOD, "period", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600),                 \
+	  "length of a period; the shortest goes first")                                                    \
+	P(RESOURCE_KERNEL_KIND, "kind", HLS_COUNT, RESOURCE_KERNEL_HARD, RESOURCE_KERNEL_HARD,              \
+	  RESOURCE_KERNEL_SOFT,                                                                             \
+	  "what it has beyond its budget: 0 nothing, 1 (firm) what nobody else wants, 2 (soft) what no VP " \
+	  "with budget wants")
 #define RESOURCE_KERNEL_MESSAGES(M)
 
 enum { RESOURCE_KERNEL_HARD, RESOURCE_KERNEL_FIRM, RESOURCE_KERNEL_SOFT };
@@ -263,7 +263,7 @@ static bool resource_kernel_check_invariants(hls_t *h, u32 s)
 
 static const struct hls_policy resource_kernel_policy = {
     .name = "resource-kernel",
-    .what = "so much CPU time in every period, hard, firm or soft, the shortest period first",
+    .what = "a budget in every period, hard, firm or soft, the shortest period first",
     .source = "Rajkumar et al., MMCN 1998; Oikawa and Rajkumar, RTAS 1999",
     .strict = true,
     .serial = true,

@@ -152,7 +152,7 @@ static u64 rialto_gcd(hls_t *h, u64 a, u64 b)
 	return a;
 }
 
-/* Computes the gcds of v's period and those of placed slots. Returns whether each is large enough for both slots. */
+/* Computes the gcds of v's period and placed slots' periods. Returns whether each is large enough for both slots. */
 static bool rialto_grids(hls_t *h, u32 s, u32 fresh, u32 v)
 {
 	struct rialto __arena *rialto = POLICY_STATE(struct rialto, s);

@@ -40,7 +40,7 @@
 	P(SPORADIC_SERVER_BUDGET, "budget", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(3600),                 \
 	  "CPU time that the server has in every period")                                                   \
 	P(SPORADIC_SERVER_PERIOD, "period", HLS_TIME, HLS_REQUIRED, HLS_US(1), HLS_S(2),                    \
-	  "after how long comes back what was used")                                                        \
+	  "how long until used budget comes back")                                                          \
 	P(SPORADIC_SERVER_PRIORITY, "priority", HLS_COUNT, HLS_REQUIRED, 0, SPORADIC_SERVER_PRIORITIES - 1, \
 	  "the greatest goes first")
 #define SPORADIC_SERVER_MESSAGES(M)
@@ -278,7 +278,7 @@ static bool sporadic_server_check_invariants(hls_t *h, u32 s)
 
 static const struct hls_policy sporadic_server_policy = {
     .name = "sporadic-server",
-    .what = "a budget at a fixed priority, of which comes back a period later what was used",
+    .what = "a budget at a fixed priority; what is used of it comes back a period later",
     .source = "Sprunt, Sha and Lehoczky, Real-Time Systems 1989",
     .strict = true,
     .serial = true,

@@ -203,7 +203,7 @@ static bool time_sharing_check_invariants(hls_t *h, u32 s)
 
 static const struct hls_policy time_sharing_policy = {
     .name = "time-sharing",
-    .what = "multi-level queue with boosts for those that wake up or starve",
+    .what = "multi-level queue with boosts for VPs that wake up or starve",
     .source = "HLS thesis, section 10.5.2",
     .strict = true,
     .may_be_default = true,

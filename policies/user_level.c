@@ -23,19 +23,19 @@
 #include "../core/budget.h"
 #include "../core/user_pages.h"
 
-#define USER_LEVEL_PARAMS(P)                                                                      \
-	P(USER_LEVEL_ALLOWANCE, "allowance", HLS_TIME, HLS_MS(1), HLS_US(10), HLS_S(10),          \
-	  "CPU time that the agent has in every period")                                          \
-	P(USER_LEVEL_EVERY, "every", HLS_TIME, HLS_MS(10), HLS_US(100), HLS_S(10), "that period") \
-	P(USER_LEVEL_SEALED, "sealed", HLS_COUNT, 0, 0, 1,                                        \
-	  "1: urgencies are those of the hierarchy, whatever the process writes")
+#define USER_LEVEL_PARAMS(P)                                                                                \
+	P(USER_LEVEL_ALLOWANCE, "allowance", HLS_TIME, HLS_MS(1), HLS_US(10), HLS_S(10),                    \
+	  "CPU time that the agent has in every period")                                                    \
+	P(USER_LEVEL_EVERY, "every", HLS_TIME, HLS_MS(10), HLS_US(100), HLS_S(10), "length of that period") \
+	P(USER_LEVEL_SEALED, "sealed", HLS_COUNT, 0, 0, 1,                                                  \
+	  "1: urgencies come from the hierarchy, whatever the process writes")
 #define USER_LEVEL_VP_PARAMS(P)                                                \
 	P(USER_LEVEL_URGENCY, "urgency", HLS_COUNT, 0, 0, HLS_MOST_URGENT - 1, \
 	  "the greatest goes first, where the process says nothing else")      \
 	P(USER_LEVEL_SLOT, "slot", HLS_COUNT, HLS_SLOTS, 0, HLS_SLOTS,         \
 	  "its place in the pages; 0: the agent, 64: any that is free")        \
 	P(USER_LEVEL_CHILD, "child", HLS_COUNT, 0, 0, HLS_MOST_URGENT,         \
-	  "by what the process knows it: of a thread, its TID")
+	  "the number by which the process knows it; for a thread, its TID")
 #define USER_LEVEL_MESSAGES(M)
 
 /* Shorter turns of the agent, and shorter slices, count as this long. */

@@ -227,7 +227,7 @@ static bool windows_2000_check_invariants(hls_t *h, u32 s)
 
 static const struct hls_policy windows_2000_policy = {
     .name = "windows-2000",
-    .what = "Windows 2000's levels, with boosts for those that wake up or starve",
+    .what = "Windows 2000's levels, with boosts for VPs that wake up or starve",
     .source = "Inside Microsoft Windows 2000, chapter 6; HLS, section 5.1",
     .strict = true,
     .register_vp = windows_2000_register_vp,

@@ -112,7 +112,7 @@ const struct hls_library {
 	void (*play)(struct hls *h, struct hls_call *c);
 } hls_library = {sizes, describe_policy, invariant_table, violation_table, hook_table, property_table, play};
 
-/* Readers of fields, for Rust: it knows no layout but those that its ffi.rs declares. */
+/* Readers of fields, for Rust, which knows only the layouts that its ffi.rs declares. */
 u64 hls_kick(const struct hls *h)
 {
 	return h->kick;

@@ -21,7 +21,7 @@
 	P(ASKED_TIMES_DELAY, "delay", HLS_TIME, HLS_REQUIRED, 0, HLS_S(3600), "from now on")
 #define ASKED_TIMES_MESSAGES(M)                                    \
 	M(ASKED_TIMES_RUN_IN, ASKED_TIMES_RUN_IN_FIELDS, "run-in", \
-	  "run this thread so long from now, and not before")
+	  "run this thread after this delay, and not before")
 
 enum { ASKED_TIMES_PARAMS(HLS_PARAM_INDEX) };
 enum { ASKED_TIMES_MESSAGES(HLS_MESSAGE_INDEX) };
@@ -46,7 +46,7 @@ static void asked_times_set_timer(hls_t *h, u32 s)
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
-/* The READY VP v goes where it belongs: to those with a time that is to come, with a time that has come, or without. */
+/* Puts the READY VP v where it belongs: among VPs with a time to come, with a time that has come, or without a time. */
 static void asked_times_enqueue(hls_t *h, u32 s, u32 v)
 {
 	struct asked_times __arena *state = POLICY_STATE(struct asked_times, s);

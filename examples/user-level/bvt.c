@@ -41,7 +41,7 @@ static unsigned bvt_first(const struct bvt *bvt, hls_word slots)
 	return first;
 }
 
-/* The scheduler's virtual time is the least A of those that want a CPU; the greatest of all, if there are none. */
+/* The scheduler's virtual time is the least A of the threads that want a CPU; if none does, the greatest A of all. */
 static void bvt_pass(struct hls_scheduler *s, hls_word wanting)
 {
 	struct bvt *bvt = s->own;

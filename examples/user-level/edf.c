@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Earliest deadline first (C. L. Liu, J. W. Layland, JACM 20(1), 1973), as a process: each wake-up of a thread begins a
- * job. `HLS_SETTINGS="1=20ms 2=50ms"` has the jobs of the thread in slot 1 be done 20 ms after their wake-ups, and
- * those in slot 2 after 50 ms; elsewhere it is 100 ms.
+ * job. `HLS_SETTINGS="1=20ms 2=50ms"` makes the jobs of the thread in slot 1 due 20 ms after their wake-ups, and in
+ * slot 2 after 50 ms; elsewhere it is 100 ms.
  */
 #define _GNU_SOURCE
 #include "hls_scheduler.h"

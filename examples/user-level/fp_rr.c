@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Fixed priorities, and round robin among equals: the scheduler of the paper (G. Parmer, R. West, ACM TECS 13(1s),
- * 2013, section 2.5), as a process. `HLS_SETTINGS="1=3 2=3 3=1,5ms"` has the threads in slots 1 and 2 at priority 3,
- * the one in slot 3 at priority 1, in turns of 5 ms; elsewhere the priority is 1, and turns are of 10 ms.
+ * 2013, section 2.5), as a process. `HLS_SETTINGS="1=3 2=3 3=1,5ms"` puts the threads in slots 1 and 2 at priority 3,
+ * and the one in slot 3 at priority 1, in turns of 5 ms; elsewhere the priority is 1, and turns are of 10 ms.
  *
  * The greatest priority goes first. An interrupted thread goes on where it was; a thread goes behind the others
  * when it wakes up, and when its turn is over.

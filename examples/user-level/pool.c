@@ -121,7 +121,7 @@ static unsigned long place(struct deque *d, const struct task *t)
 	return found;
 }
 
-/* A worker: its own tasks, then those of the richest. Where it finds none, that one is to have the CPU. */
+/* A worker: does its own tasks, then steals from the richest; if it finds none, the richest gets the CPU. */
 static void work(unsigned self)
 {
 	struct task task;

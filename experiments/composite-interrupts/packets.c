@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Two streams of real packets, and who deals with them: the programs of the experiment composite-interrupts on a real
- * kernel. `packets one|two RATE RATE SECONDS` sends so many packets a second of each stream over the loopback device,
- * and prints what became of them: packets a second that upcalls, task 1 and task 2 have dealt with, thousandths of the
- * CPU that sending took, and packets a second for which mailboxes had no room.
+ * Two streams of real packets, and the threads that process them: programs of the experiment composite-interrupts on a
+ * real kernel. `packets one|two RATE RATE SECONDS` sends the streams at these rates, in packets a second, over the
+ * loopback device, and prints what became of them: packets a second that upcalls, task 1 and task 2 have processed,
+ * thousandths of the CPU that sending took, and packets a second for which mailboxes had no room.
  *
  *   sender --UDP--> upcall (one, or one for each stream) --mailbox--> task 1, task 2          task 3 computes
  *
  * A hierarchy knows the threads by their names. The sender is a real-time thread: what it takes, the kernel's network
  * work included, is stolen from the hierarchy, as the work at interrupt time is ("level 0"). It sends all packets of a
- * millisecond at once, and the kernel passes them on together (UDP_SEGMENT, UDP_GRO), as network cards do that
- * interrupt once for many packets. An upcall takes 14,000 instructions for each packet, a task 30,000, as many as
+ * millisecond at once, and the kernel passes them on together (UDP_SEGMENT, UDP_GRO), like a network card that
+ * interrupts once for many packets. An upcall takes 14,000 instructions for each packet, a task 30,000, as many as
  * cycles in the paper (Parmer and West, ACM TECS 13(1s), 2013, section 3.2).
  */
 #define _GNU_SOURCE
@@ -71,7 +71,7 @@ static void fail(const char *what)
 	exit(3);
 }
 
-/* Executes so many instructions, but for some ten. */
+/* Executes this number of instructions, give or take ten. */
 static void burn(long instructions)
 {
 	long rounds = instructions / 2;
@@ -184,7 +184,7 @@ static uint64_t cpu_time_us(void)
 	return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
 }
 
-/* Sends at both rates for so many seconds: each period what is due by then. */
+/* Sends at both rates for this time: in each period, the packets that are due by then. */
 static void send_streams(const int *to, long seconds)
 {
 	struct timespec next;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A small HTTP server, whose requests are of two kinds, and a client that counts how long they take.
+ * A small HTTP server for requests of two kinds, and a client that measures how long they take.
  *
  *   server own|told|plain SECONDS
  *
  * The server is driven by events: the dispatcher accepts connections and reads requests, `GET /paid` or `GET /free`; a
- * worker does the work of each and answers. Who pays is to be served first, and so:
+ * worker does the work of each and answers. Paid requests are to be served first, and so:
  *
- *   own    the process is the agent of the scheduler "own", and knows whose work each worker does
- *   told   the workers tell the policy `ranks`, which their scheduler has, whose work they do
+ *   own    the process is the agent of the scheduler "own", and knows which kind of request each worker serves
+ *   told   the workers tell the policy `ranks`, which their scheduler has, which kind they serve
  *   plain  the scheduler knows nothing
  *
  * The client is a real-time process: what it takes is stolen from the hierarchy. It sends requests whether or not the
@@ -67,7 +67,7 @@ static void burn(long instructions)
 struct worker {
 	sem_t has_work;
 	int connection;
-	volatile int kind; /* whose work it does, or did last */
+	volatile int kind; /* of the request that it serves, or served last */
 	volatile int is_busy;
 };
 
@@ -101,7 +101,7 @@ static void dispatch(void)
 	pthread_mutex_unlock(&dispatching);
 }
 
-/* Tells the scheduler whose work the calling thread does, if it wants to know. */
+/* Tells the scheduler the rank of the calling thread's work, if it wants to know. */
 static void tell_rank(uint64_t rank)
 {
 	uint64_t values[4] = {rank};
@@ -198,7 +198,7 @@ static unsigned schedule(struct hls_scheduler *s, unsigned cpu, hls_word candida
 	return best;
 }
 
-/* Where no decision says who runs, urgencies do: by whose work the thread is woken for. */
+/* Without a decision, urgencies choose. They follow the kind of request for which the thread is woken. */
 static void wakeup(struct hls_scheduler *s, unsigned slot)
 {
 	if (slot == DISPATCHER_SLOT)
@@ -207,7 +207,7 @@ static void wakeup(struct hls_scheduler *s, unsigned slot)
 		hls_set_urgency(s, slot, 1 + (hls_word)workers[slot - FIRST_WORKER_SLOT].kind);
 }
 
-/* The agent is asked about who comes and wakes up; who is next when a worker blocks, the worker decides. */
+/* The agent is asked about threads that come, go and wake up; when a worker blocks, it names the next one itself. */
 static const struct hls_user_policy policy = {
     .schedule = schedule,
     .wakeup = wakeup,
@@ -256,7 +256,7 @@ struct request {
 static uint64_t times_us[KINDS][MOST_REQUESTS];
 static unsigned nr_answered[KINDS];
 
-/* The time to the next event of so many a second, as if each came by chance; the same in every run. */
+/* The time to the next of `rate` events a second, as if each came by chance; the same in every run. */
 static uint64_t distance_ns(uint64_t *state, unsigned rate)
 {
 	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;

@@ -39,7 +39,7 @@ static void check(int ok, const char *what)
 	exit(3);
 }
 
-/* Prints the least cost of `round`, which has so many operations in it. */
+/* Prints the least cost of an operation of `round`, which makes this number of them. */
 static void measure(void (*round)(void), unsigned operations)
 {
 	uint64_t least = UINT64_MAX;
@@ -269,7 +269,7 @@ static const struct row rows[] = {
 
 static const struct row *row;
 
-/* The policy: who has the greatest urgency, the other one first where both have the same. */
+/* The policy: the thread with the greater urgency; if both have the same, the one in slot 1. */
 static unsigned schedule(struct hls_scheduler *s, unsigned cpu, hls_word candidates)
 {
 	unsigned slot, best = hls_first_slot(candidates);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Turns of a user-level scheduler; callgrind counts their instructions. `turn CHILDREN COUNT` lets the policy that was
- * compiled with it have COUNT turns, each for one event, of a child that blocks or wakes up, and with one decision. All
- * children but that one want the CPU all the time. The policy is a program: -Dmain=agent -include policy.c.
+ * Turns of a user-level scheduler; callgrind counts their instructions. `turn CHILDREN COUNT` gives the policy that was
+ * compiled with it COUNT turns, each for one event and with one decision. One child blocks and wakes up in turn; the
+ * others want the CPU all the time. The policy is a program: -Dmain=agent -include policy.c.
  */
 #undef main
 

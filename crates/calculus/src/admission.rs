@@ -79,7 +79,7 @@ impl Admission {
         self.rank.len() - 1
     }
 
-    /// Removes a scheduler that has no edges any more, neither above nor below.
+    /// Removes a scheduler that no longer has edges, neither above nor below.
     ///
     /// # Errors
     /// No such scheduler, or one that still has edges.
@@ -214,7 +214,7 @@ impl Admission {
     }
 
     /// Ends an edge. The edge of a thread can always end: to its siblings the thread is then one that never asks for
-    /// the CPU again, so their guarantees hold on; where the analysis of fewer children says less, the old labels stay.
+    /// the CPU again, so their guarantees still hold; where the analysis of fewer children says less, old labels stay.
     ///
     /// # Errors
     /// No such edge, the root's own, or one without which needs below it would not hold.

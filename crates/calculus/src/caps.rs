@@ -1,4 +1,4 @@
-//! What a VP takes at most, sleeping and waking as it likes: the ground of leftovers (`--global`).
+//! What a VP takes at most, sleeping and waking as it likes: the basis of leftovers (`--global`).
 //!
 //! A leftover is what a fixed-priority scheduler certainly has for a child when the children that may run before it are
 //! limited. It needs to look below the siblings, which breaks the paper's locality, so it is an option. Limits are

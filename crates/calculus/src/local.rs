@@ -132,9 +132,9 @@ impl<'a> StepContext<'a> {
     pub(crate) fn finished(&self, edge: usize, label: Label) -> Label {
         self.work.take(1);
         let Edge { child, pinned, .. } = &self.graph.edges[edge];
-        let who = if matches!(child, Child::Thread(_)) { "it" } else { "a thread below it" };
+        let bound = if matches!(child, Child::Thread(_)) { "it" } else { "a thread below it" };
         let label = if *pinned && self.graph.cpus > 1 && label.guarantee != Guarantee::Null {
-            let formula = format!("{who} may use only some of the machine's {} CPUs", self.graph.cpus);
+            let formula = format!("{bound} may use only some of the machine's {} CPUs", self.graph.cpus);
             Label::new(Guarantee::Null, 0, PINNED, vec![label.derivation.clone()], formula)
         } else {
             label

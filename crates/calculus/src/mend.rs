@@ -1,7 +1,7 @@
 //! The smallest change of one number that mends a problem, found by search and verified by analysing.
 //!
 //! A number moves on the grid of what people write: whole multiples of a power of ten, three digits of the old value or
-//! more ([`Setting::step`]). A change is as large as |new - old| / old, exactly. For each number and direction, values
+//! more ([`Setting::step`]). The size of a change is |new - old| / old, exactly. For each number and direction, values
 //! are tried at one step, two, four and so on. A value has one of three outcomes: the problem stays, is mended, or
 //! something else breaks. Where the outcomes of two successive values differ, bisection finds the first value with the
 //! new outcome. So the value that is returned has been analysed, and the value one step nearer does not mend. The only

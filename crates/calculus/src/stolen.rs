@@ -2,7 +2,7 @@
 //! of the occurrences of each source. Never says ALL where anything is taken.
 //!
 //! One source takes C at most, and its occurrences are at least T apart: in a window of length T there lie the end of
-//! one occurrence and the start of the next, or one whole, and never more than C of both. What is left is RESCS T-C, T.
+//! one occurrence and the start of the next, or one whole, and never more than C in all. What is left is RESCS T-C, T.
 //! Of several sources one may have to wait for another; over a stretch in which the CPU is taken without a pause, and
 //! in any window of length t, the sources take no more than arrives, sum C + t * sum C/T. What is left is PSBE 1 - sum
 //! C/T, sum C; of many sources each C/T is rounded up, since a sum of many fractions takes long to add up and to count

@@ -188,7 +188,7 @@ fn a_scheduler_is_destroyed_without_edges_only() {
 
 /// A declared policy needs a guarantee of its place; while it has no place it needs nothing.
 #[test]
-fn a_scheduler_that_accepts_not_everything_comes_and_goes() {
+fn a_scheduler_that_does_not_accept_everything_comes_and_goes() {
     let mut admission = Admission::new(machine(), Mode::Tight).unwrap();
     let picky = Signature { name: "picky", scheduler_params: Vec::new(), vp_params: Vec::new() };
     let declared = Declared::read(&picky, &[], Some("RESBH"), None).unwrap();

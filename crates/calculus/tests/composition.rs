@@ -233,8 +233,8 @@ fn limited_siblings_leave_something_over() {
     assert_eq!(with_leftovers(true), ["PSBE 1/2 4.5ms", "RESBS 500us 10ms", "PSBE 3/10 7.7ms", "NULL"]);
 
     // A child of the same priority as the reservations may run while these wait: windows that begin when the
-    // reservations begin to run have their whole burst. So it is with reservations below a scheduler of another policy,
-    // which may request nothing while the reservations wait.
+    // reservations begin to run have their whole burst. The same holds for reservations below a scheduler of another
+    // policy, which may request nothing while the reservations wait.
     let beside = |between: &str, priority| {
         let mut build = Build::new(1, "fixed-priority", &[]);
         let mut reserved = build.scheduler("reservation", &[]);

@@ -105,7 +105,7 @@ const MPEG: [u64; 4] = [35, 12_335, 10_000, 19_000];
 const GCC: [u64; 4] = [45, 0, 0, 0];
 
 #[test]
-fn bvt_gives_a_job_to_who_stays_ahead() {
+fn bvt_gives_a_job_to_a_child_that_stays_ahead() {
     let asks: [Asks; 3] = [(CTL, Some("JOB 2ms 20ms 2ms")), (MPEG, Some("JOB 9ms 33ms 11.5ms")), (GCC, None)];
     let with = |n: usize, own: Asks<'static>| {
         let mut asks = asks.to_vec();
@@ -127,7 +127,7 @@ fn bvt_gives_a_job_to_who_stays_ahead() {
     };
     says(0, ([20, 12_882, 1_999, 12_000], Some("JOB 2ms 20ms 2ms")), "a `warp-limit` of 2ms or more");
     says(0, ([20, 12_882, 0, 12_000], Some("JOB 2ms 20ms 2ms")), "it is none");
-    says(0, ([20, 5_833, 2_500, 12_000], Some("JOB 2ms 20ms 2ms")), "to stay ahead of who is not warped");
+    says(0, ([20, 5_833, 2_500, 12_000], Some("JOB 2ms 20ms 2ms")), "ahead of children that are not warped");
     says(0, ([20, 12_882, 2_500, 18_001], Some("JOB 2ms 20ms 2ms")), "an `unwarp` of at most 18ms");
     says(1, ([35, 12_335, 10_000, 21_501], Some("JOB 9ms 33ms 11.5ms")), "an `unwarp` of at most 21.5ms");
     says(0, (CTL, Some("JOB 2ms 9.999ms 2ms")), "more than its part");
@@ -139,7 +139,7 @@ fn bvt_gives_a_job_to_who_stays_ahead() {
 }
 
 #[test]
-fn bvt_gives_no_job_below_less_than_a_cpu_nor_beside_who_may_warp_for_ever() {
+fn bvt_gives_no_job_below_less_than_a_cpu_nor_beside_a_child_that_may_warp_for_ever() {
     let asks: [Asks; 2] = [([1, 60_000, 2_000, 10_000], Some("JOB 2ms 20ms 2ms")), ([1, 0, 0, 0], None)];
     assert_eq!(shown(1_000, &asks, None)[0], "JOB 2ms 20ms 2ms");
     assert!(
@@ -239,7 +239,7 @@ fn the_planner_says_which_condition_fails() {
             Err((child, reason)) => (child, reason),
             Ok(plan) => {
                 let mut late = plan.planned.into_iter().filter_map(|it| Some((it.child, it.in_time.err()?)));
-                late.next().expect("somebody is refused")
+                late.next().expect("a child is refused")
             }
         }
     };

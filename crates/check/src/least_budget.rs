@@ -39,7 +39,7 @@ pub fn unenforceable_budgets(hierarchy: &Hierarchy, overrun: Nanos) -> Vec<Diagn
 
 /// What is expected of a budget, in words.
 pub fn at_least(overrun: Nanos) -> String {
-    format!("{overrun} at least: by so much the timers of this machine let a thread overrun it")
+    format!("{overrun} at least: the timers of this machine let a thread overrun it by that much")
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ round-robin "RR" parent="J" { thread "rest"; }
     fn the_error_has_the_figure() {
         let hierarchy = hls_hierarchy::read(FILE.as_bytes()).unwrap().0;
         let found = unenforceable_budgets(&hierarchy, Nanos(16_000));
-        let expected = "16us at least: by so much the timers of this machine let a thread overrun it";
+        let expected = "16us at least: the timers of this machine let a thread overrun it by that much";
         assert_eq!(found.iter().map(|found| found.expected.as_str()).collect::<Vec<_>>(), [expected]);
     }
 

@@ -10,7 +10,7 @@ use hls_session::{Files, worker};
 use hls_units::Nanos;
 use std::path::PathBuf;
 
-/// Hierarchical scheduling for Linux: who shares the CPUs and how, checked, run and explained
+/// Hierarchical scheduling for Linux: check, run and explain how threads share the CPUs
 #[derive(Parser)]
 #[command(version, max_term_width = 100, after_help = AFTER_HELP)]
 pub struct Args {
@@ -20,7 +20,7 @@ pub struct Args {
 }
 
 const AFTER_HELP: &str = "\
-A hierarchy file says who shares the CPUs:
+A hierarchy file says how threads share the CPUs:
 
     fixed-priority \"FP\" {
         reservation \"RES\" priority=2 {
@@ -66,26 +66,26 @@ Exit codes: 0 every guarantee was kept, 1 one was broken or fails the check, or 
 change of the script was refused, 2 bad usage or input, 3 the system failed.";
 
 const AFTER_BASELINE_HELP: &str = "\
-The baseline to compare a run with: real threads do what those of `hls run` do,
-with the same random numbers, on as many CPUs, and nothing schedules them but the
-system. What the file says of schedulers, shares and guarantees has no effect.
+The baseline to compare a run with: real threads do what the threads of `hls run`
+do, with the same random numbers, on as many CPUs, and only the system schedules
+them. What the file says of schedulers, shares and guarantees has no effect.
 
 Exit codes: 0, 2 bad usage or input, 3 the system failed.";
 
 const AFTER_CHECK_HELP: &str = "\
 Bounds are for an ideal machine, with timers to the nanosecond and switches that
-cost nothing; of a file whose machine is another the verdict says so.
+cost nothing; if the file's machine is not ideal, the verdict says so.
 
 Exit codes: 0 every guarantee that is asked for can be given and all tasks are
 in time, 1 not, 2 bad usage or input, 3 the system failed.";
 
 const AFTER_CTL_HELP: &str = "\
-Parameters are those of hierarchy files, without the quotes: share=3,
+Parameters are written as in hierarchy files, without the quotes: share=3,
 quantum=5ms, guarantee=\"RESBH 5ms 33ms\" (`hls policies` lists them). A thread is
-given by its number; that of a process means its main thread.
+given by its number; the number of a process means its main thread.
 
-Root may do everything, other users what is below the schedulers that the file
-says they own, with threads of their own.
+Root may do everything. Other users may change what is below the schedulers that
+the file says they own, with their own threads.
 
 Exit codes: 0 done, 1 refused because a guarantee would not hold, 2 bad usage or
 input, or not yours, 3 the system failed, or no hierarchy runs.";
@@ -95,9 +95,9 @@ Exit codes: 0, 1 where --need is not implied, 2 bad usage or input,
 3 the system failed.";
 
 const AFTER_FIT_HELP: &str = "\
-Amounts are rounded up, and none that is smaller by more than a nanosecond would
-do at the same period. Of several periods it takes the one with the least share
-of a CPU, though shorter periods cost more switches.
+Amounts are rounded up; with the same period no amount that is smaller by more
+than a nanosecond would do. Of several periods it takes the one with the least
+share of a CPU, though shorter periods cost more switches.
 
 Below bvt, threads that ask for JOB get warps instead, as section 6 of its paper
 has them, but with the debt that it leaves out.
@@ -134,11 +134,11 @@ pub enum Command {
     Unload(UnloadArgs),
     /// Run the threads of a hierarchy under the system's own scheduler, to compare with
     Baseline(BaselineArgs),
-    /// Is a run in the kernel; `hls run` starts this process itself, and keeps it
+    /// A run in the kernel; `hls run` starts this process itself, and supervises it
     #[cfg(feature = "kernel")]
     #[command(name = worker::RUN, hide = true)]
     KeptRun(RunArgs),
-    /// Carries out the threads of a run; `hls run` and `hls baseline` start this process themselves
+    /// Runs the threads of a run; `hls run` and `hls baseline` start this process themselves
     #[command(name = worker::THREADS, hide = true)]
     LoadThreads,
     /// Tries a policy; `hls policy test` starts this process itself
@@ -171,9 +171,9 @@ pub enum Command {
 /// Which bounds to use where the paper's are not the best.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum ModeArg {
-    /// The best that are known
+    /// The best known bounds
     Tight,
-    /// Those of the HLS paper, to compare with its numbers
+    /// The bounds of the HLS paper, to compare with its numbers
     Paper,
 }
 
@@ -286,7 +286,7 @@ pub enum PolicyCommand {
         /// Try it under this name, which may be beside a policy that is built in
         #[arg(long = "as", value_name = "NAME")]
         name: Option<String>,
-        /// How many hierarchies, each with what happens in it
+        /// How many hierarchies, each with its own events
         #[arg(long, value_name = "N", default_value = "300")]
         seeds: u64,
         /// The number of the first
@@ -308,7 +308,7 @@ pub enum PolicyCommand {
         /// $XDG_CACHE_HOME/hls/policies there
         #[arg(long, value_name = "DIR")]
         cache: Option<PathBuf>,
-        /// The number that the first of them has in the core; those of a run are given in order, and never twice
+        /// The number of the first policy in the core; a run numbers its policies in order, and uses no number twice
         #[arg(long, value_name = "N", default_value = "64")]
         number: u8,
     },
@@ -326,7 +326,7 @@ pub struct TryPolicyArgs {
     /// Print each event before it happens.
     #[arg(long)]
     pub print_events: bool,
-    /// Instead have what happens be decided by this BPF build, too.
+    /// Let this BPF build decide what happens, too, and compare the decisions.
     #[arg(long)]
     pub replay: Option<PathBuf>,
 }
@@ -345,8 +345,8 @@ pub struct DoctorArgs {
 pub enum Engine {
     /// The simulator: needs nothing, and repeats itself exactly
     Sim,
-    /// The Linux kernel, by sched_ext: all threads of this machine, those of the file where it says, the rest in the
-    /// default scheduler; needs root
+    /// The Linux kernel, by sched_ext: schedules all threads of this machine, the file's threads where the file says,
+    /// the rest in the default scheduler; needs root
     Kernel,
 }
 
@@ -393,8 +393,8 @@ pub struct RunArgs {
     /// Write every switch as a line of text, like `perf sched timehist`
     #[arg(long, value_name = "FILE")]
     pub timehist: Option<PathBuf>,
-    /// How much a promise may be missed by, at most, before it counts as broken, such as 50us; what is within it is
-    /// counted apart [default: 0s; in the kernel, whose timers go off late: 100us]
+    /// The most by which a promise may be missed before it counts as broken, such as 50us; misses within it are counted
+    /// apart [default: 0s; in the kernel, where timers go off late: 100us]
     #[arg(long, value_name = "TIME", value_parser = Nanos::parse, allow_hyphen_values = true)]
     pub slack: Option<Nanos>,
     /// Check every invariant of the core after every event (slow)
@@ -504,7 +504,7 @@ pub enum Request {
         #[arg(value_name = "PID|TID")]
         thread: String,
     },
-    /// Become a command whose main thread decides who runs below a new scheduler
+    /// Become a command; its main thread decides which thread runs below a new scheduler
     ///
     /// The scheduler has the policy `user-level`, and goes when it is demoted or when the last thread below it has
     /// gone, the command's main thread included. The command finds its pages (include/hls_pages.h) by the environment:
@@ -554,7 +554,7 @@ pub enum Request {
         #[arg(long, value_name = "SCHEDULER")]
         by: Option<String>,
     },
-    /// Let a thread go on that was suspended
+    /// Let a suspended thread go on
     Resume {
         /// The thread; in a script its name
         #[arg(value_name = "PID|TID")]
@@ -598,7 +598,7 @@ pub type Parameter = (String, String);
 /// Arguments of `hls policies`.
 #[derive(clap::Args)]
 pub struct PoliciesArgs {
-    /// Those that the hierarchy that runs on this machine has, and who uses them
+    /// List the policies of the hierarchy that runs on this machine, and the schedulers that use them
     #[arg(long)]
     pub running: bool,
     /// The socket of the run
@@ -611,7 +611,7 @@ pub struct PoliciesArgs {
 pub struct LoadArgs {
     /// The policy's file, in C
     pub file: PathBuf,
-    /// The name that it is to have in the hierarchy [default: that of the file]
+    /// The name that it is to have in the hierarchy [default: the name in the file]
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
     /// Take the place of the policy of that name: its schedulers go on with what they know
@@ -647,7 +647,7 @@ pub struct BaselineArgs {
     /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s]
     #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub length: Option<Nanos>,
-    /// Seed of everything random: the same as that of the run to compare with
+    /// Seed of everything random: the seed of the run to compare with
     #[arg(long, default_value = "0", value_parser = seed, allow_hyphen_values = true)]
     pub seed: u64,
     /// What the threads do, as rt-app's JSON; its tasks are the threads of the same name

@@ -97,7 +97,7 @@ pub fn ask(
         }
         Request::Resume { thread } => {
             let by = hls.resume(number(thread)?)?;
-            writeln!(out, "thread {thread} is no more suspended by `{by}`")?;
+            writeln!(out, "thread {thread} is no longer suspended by `{by}`")?;
         }
         Request::Message { thread, parameter: (name, value) } => {
             write_grant(out, thread, &hls.message(number(thread)?, name, value)?)?;

@@ -44,7 +44,7 @@ fn compilers() -> Finding {
         what,
         verdict: doctor::Verdict::Warning,
         found,
-        advice: Some("boot a kernel with Landlock, or load only policies of people whom you trust".into()),
+        advice: Some("boot a kernel with Landlock, or load only policies that you trust".into()),
     };
     match hls_policy_build::exposed() {
         Ok(exposed) if exposed.is_empty() => {

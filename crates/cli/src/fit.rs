@@ -32,7 +32,7 @@ pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
     };
 
     let (mut rows, mut changes, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
-    // Whether something is known not to do, and not only not found.
+    // Whether some thread is known to have no reservation that suffices, not only none that was found.
     let (mut notes, mut is_no) = (Vec::new(), false);
     for of_thread in &serving {
         let periods = match (&args.period, of_thread.period(&plan)) {
@@ -132,7 +132,7 @@ fn wanted<'p>(
         .collect())
 }
 
-/// Whether a thread asks for JOB, which is no matter of reservations.
+/// Whether a thread asks for JOB, which is not a matter of reservations.
 fn asks_for_job(plan: &Plan, of_thread: &ThreadTasks) -> bool {
     matches!(plan.hierarchy.edge(of_thread.edge).requested, Some(Guarantee::Job { .. }))
 }
@@ -172,7 +172,7 @@ fn cells(name: &str, fit: &Result<Option<Fit>, Miss>) -> [String; 2] {
     }
 }
 
-/// That a reservation suffices and may not be the least.
+/// Says where a reservation suffices and may not be the least.
 fn less_may_do(of_thread: &ThreadTasks, fit: &Result<Option<Fit>, Miss>) -> Option<String> {
     let is_least = fit.as_ref().ok()?.as_ref()?.is_least;
     (!is_least)

@@ -64,9 +64,9 @@ fn describe(out: &mut impl Write, policy: &PolicyInfo) -> io::Result<()> {
     writeln!(out)
 }
 
-fn list(out: &mut impl Write, whose: &str, params: &[ParamInfo]) -> io::Result<()> {
+fn list(out: &mut impl Write, title: &str, params: &[ParamInfo]) -> io::Result<()> {
     if !params.is_empty() {
-        writeln!(out, "  {whose:<16}  {:<8}  range", "default")?;
+        writeln!(out, "  {title:<16}  {:<8}  range", "default")?;
     }
     for param in params {
         let value = param.default.map_or("required".into(), |value| show(param, value));

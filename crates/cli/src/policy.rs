@@ -82,12 +82,12 @@ fn build(
     }
     let builder = Builder { cache, ..Builder::default() };
     let mut out = output();
-    // First, because it is quick: what no compiler reads may be wrong.
+    // First, because it is quick: this finds mistakes in what no compiler reads.
     describe(&builder, policies).map_err(refused)?;
-    for (target, whose) in [(Target::Native, "simulator"), (Target::Engine, "kernel")] {
+    for (target, name) in [(Target::Native, "simulator"), (Target::Engine, "kernel")] {
         let built = builder.build(target, policies).map_err(refused)?;
         let (size, took) = (built.bytes.len().div_ceil(1024), built.took.as_secs_f64());
-        write!(out, "{whose:<9}  {size:>5} KiB  {took:>5.1} s")?;
+        write!(out, "{name:<9}  {size:>5} KiB  {took:>5.1} s")?;
         if let Some(folder) = folder {
             let path = folder.join(format!("{stem}.{}", target.extension()));
             fs::write(&path, &built.bytes).map_err(|error| failed(&path, error))?;

@@ -3,7 +3,7 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
 
-/// What is waited for is shown anew this often: its time is in seconds.
+/// The line is redrawn this often: its time is in seconds.
 const TICK: Duration = Duration::from_millis(250);
 
 /// Shows what is waited for, and for how long already, on standard error until it is dropped; nothing where standard
@@ -11,7 +11,7 @@ const TICK: Duration = Duration::from_millis(250);
 pub struct Waiting(ProgressBar);
 
 impl Waiting {
-    /// Begins to wait, for what is written like "loading the engine".
+    /// Begins to wait; `what` is written like "loading the engine".
     pub fn begin(what: String) -> Waiting {
         let style = ProgressStyle::with_template("{msg}: {elapsed}").expect("the template is a constant");
         let bar = ProgressBar::new_spinner().with_style(style).with_message(what);

@@ -57,7 +57,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
         (true, _) => {}
         (false, None) => say("note: the check fails, as said above; the run shows what comes of it"),
         (false, Some(_)) => {
-            let expected = "expected one that passes: a change could be held against nothing";
+            let expected = "expected one that passes: there is nothing to hold a change against";
             return Err(Error::Input(format!("found a hierarchy that fails its check, {expected}")));
         }
     }

@@ -24,7 +24,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// A process that computes for this long and says nothing is in a hook that never returns: a seed takes milliseconds,
-/// and an event of it, where each is printed, a part of that. CPU time, because a busy machine may leave it none.
+/// and one event, where each is printed, less. In CPU time, because a busy machine may leave the process none.
 const SILENCE: Duration = Duration::from_secs(2);
 const SILENCE_OF_AN_EVENT: Duration = Duration::from_secs(1);
 
@@ -36,8 +36,8 @@ const WAIT: Duration = Duration::from_secs(120);
 /// The beginning of the line in which the process gives the address of the number of the hook that it called last.
 const HOOK_AT: &str = "hook at ";
 
-/// How many seeds are run with the BPF build, too. A seed takes longer there than natively, and more seeds find no
-/// more.
+/// How many seeds are run with the BPF build, too. A seed takes longer there than natively, and more seeds find
+/// nothing more.
 #[cfg(feature = "kernel")]
 const REPLAYED: u64 = 30;
 
@@ -110,7 +110,7 @@ fn in_the_kernel(
     let seeds = seeds.min(REPLAYED);
     let trying = Process { native: native.into(), from, seeds, print_events: false, replay: Some(object) };
     match trying.watch()? {
-        Ended::Well => say("BPF", begin, &format!("{seeds} hierarchies: all decisions as natively"))?,
+        Ended::Well => say("BPF", begin, &format!("{seeds} hierarchies: decisions as in the native build"))?,
         Ended::Found { seed, text } => {
             say("BPF", begin, &format!("seed {seed}: {text}{}", again(seed)))?;
             return Ok(Verdict::Violated);
@@ -123,12 +123,12 @@ fn in_the_kernel(
         say(
             "verifier",
             begin,
-            "takes the core; the engine was built, not loaded: this kernel has no sched_ext",
+            "accepts the core; the engine was built, not loaded: this kernel has no sched_ext",
         )?;
         return Ok(Verdict::Kept);
     }
     Verified::load(&SharedMaps::default(), &engine.bytes).map_err(not_taken)?;
-    say("verifier", begin, "takes the engine")?;
+    say("verifier", begin, "accepts the engine")?;
     Ok(Verdict::Kept)
 }
 

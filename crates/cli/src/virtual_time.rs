@@ -10,7 +10,7 @@ use hls_units::Nanos;
 /// The policy with virtual times that can be drawn.
 const POLICY: &str = "bvt";
 
-/// The parameters of a scheduler by which virtual times depend on what records do not tell.
+/// The parameters of a scheduler that make virtual times depend on what records do not tell.
 const UNSEEN: [&str; 2] = ["stall-credit", "unit"];
 
 /// The VPs of the first scheduler of `bvt`, with their parameters.

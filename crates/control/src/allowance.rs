@@ -57,7 +57,7 @@ pub struct Turn<'a> {
 }
 
 thread_local! {
-    /// The CPU time that other threads have used for the requests of this one.
+    /// The CPU time that other threads have used for requests of this thread.
     static USED_ELSEWHERE: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
@@ -108,7 +108,7 @@ impl Allowance {
         }
     }
 
-    /// A request of root's begins.
+    /// A request of root begins.
     pub fn root(&self) -> OfRoot<'_> {
         let mut state = self.state();
         state.of_root += 1;
@@ -168,7 +168,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// A request of root's, until this is dropped.
+/// A request of root, until this is dropped.
 pub struct OfRoot<'a>(&'a Allowance);
 
 impl Drop for OfRoot<'_> {
@@ -177,7 +177,7 @@ impl Drop for OfRoot<'_> {
         state.of_root -= 1;
         if state.of_root == 0 {
             state.roots_until = None;
-            // Mostly users have to pause anyway, and then none of them is woken for nothing.
+            // Most often the users have to pause anyway; then none of them is woken up for nothing.
             if state.call_next(Instant::now()) {
                 self.0.changed.notify_all();
             }
@@ -190,7 +190,7 @@ pub fn pause_after(used: Duration) -> Duration {
     used.saturating_mul(PAUSE)
 }
 
-/// The CPU time that this thread has used, and other threads for it.
+/// The CPU time that this thread has used, and that other threads have used for it.
 fn used() -> Duration {
     thread_time().saturating_add(USED_ELSEWHERE.get())
 }
@@ -240,13 +240,13 @@ mod tests {
         drop(one);
         assert!(!allowance.state().call_next(until - MS), "the other request is under way");
         drop(other);
-        assert_eq!(allowance.state().current, Some(7), "no request is: the user's is called");
+        assert_eq!(allowance.state().current, Some(7), "root has no request: the user's is called");
         let _slow = allowance.root();
         let mut state = allowance.state();
         let until = state.roots_until.unwrap();
         (state.current, state.next_at) = (None, until);
         state.waiting.add(1, 8);
-        assert!(state.call_next(until), "a slow one keeps users waiting for a second");
+        assert!(state.call_next(until), "a slow request of root keeps users waiting for a second");
     }
 
     /// Four clients of a user have a fiftieth of a CPU together, not each: three of them wait for a pause.
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_does_not_hold_up_the_end() {
+    fn waiting_requests_do_not_delay_the_end() {
         let allowance = &Allowance::new();
         allowance.state().end(1, Duration::from_secs(1000), Instant::now());
         thread::scope(|scope| {

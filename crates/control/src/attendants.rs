@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_a_client_knows_whether_others_are_free() {
+    fn a_thread_with_a_client_knows_whether_others_are_free() {
         let attendants = Attendants::new();
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| attendants.next(false).map(|next| (next.client, next.is_last)));

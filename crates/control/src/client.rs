@@ -76,8 +76,8 @@ pub struct Promotion {
     pub pages: Pages,
 }
 
-/// Why a request was not done. Nothing has changed, except that after a failed connection it may have been done, and
-/// that a run which has ended has lost everything.
+/// Why a request was not done. Nothing has changed, with two exceptions: after a failed connection the request may have
+/// been done, and a run that has ended has lost everything.
 #[derive(Debug)]
 pub enum ClientError {
     /// The calculus refuses.
@@ -96,7 +96,7 @@ pub enum ClientError {
     },
     /// The run has ended, or is about to, with everything that was granted: as if no hierarchy ran.
     Ended,
-    /// The server failed at it.
+    /// The server failed.
     Failed(String),
     /// There is no connection, or the other end does not speak the protocol.
     Connection(io::Error),
@@ -438,7 +438,7 @@ struct Done {}
 
 fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, ClientError> {
     serde_json::from_slice(json).map_err(|error| {
-        let reason = format!("found a reply of another form ({error}), expected that of {CONTROL}");
+        let reason = format!("found a reply of another form ({error}), expected one of {CONTROL}");
         io::Error::new(io::ErrorKind::InvalidData, reason).into()
     })
 }

@@ -136,7 +136,7 @@ pub(crate) fn doomed(tree: &Tree, is_one: impl Fn(usize, &Scheduler) -> bool) ->
             continue;
         }
         if let Some(stays) = tree.why_it_stays(*at, scheduler) {
-            let found = format!("found {stays}, `{}`, among those that would go", scheduler.name);
+            let found = format!("found {stays}, `{}`, among those to be destroyed", scheduler.name);
             return Err(Error::InUse(format!("{found}, expected that it stays")));
         }
         doomed.insert(*at);

@@ -231,7 +231,7 @@ impl<E: RunningEngine> Manager<E> {
         }
         let name = self.tree.scheduler(scheduler).map_or("?", |scheduler| &scheduler.name);
         let found = format!("found `{name}`, which is not below a scheduler of user {}", who.uid);
-        Err(Error::Denied(format!("{found}, expected one that is: `owner` in the hierarchy file says whose")))
+        Err(Error::Denied(format!("{found}, expected one that is (`owner` in the hierarchy file)")))
     }
 }
 

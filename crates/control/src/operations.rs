@@ -22,7 +22,7 @@ use hls_hierarchy::{Policy, default_width};
 
 /// The longest name, in bytes.
 const MAX_NAME: usize = 64;
-/// The most schedulers that exist at a time of those that a user other than root has created.
+/// The most existing schedulers that one user other than root may have created.
 const MAX_SCHEDULERS_OF_A_USER: usize = 64;
 
 /// What a request was granted.
@@ -295,7 +295,7 @@ impl<E: RunningEngine> Manager<E> {
         })
     }
 
-    /// The schedulers that can reserve CPU time from such a guarantee alone and to which the user may move threads.
+    /// The schedulers that need only such a guarantee to reserve CPU time, and to which the user may move threads.
     fn reserving(&self, who: Peer, need: &Guarantee) -> Vec<usize> {
         let states = |scheduler: &Scheduler| {
             scheduler.policy.vp_params.iter().any(|info| set_by(need, info.name).is_some())

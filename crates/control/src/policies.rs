@@ -166,7 +166,7 @@ impl<E: RunningEngine> Manager<E> {
         let old = match self.find_loaded(&name) {
             Ok(at) if !replace => {
                 let from = self.loaded[at].source.path.display();
-                let expected = "expected another name, or that it is to be replaced";
+                let expected = "expected another name, or a request to replace it";
                 let found = format!("found a policy `{name}` already, loaded from {from}");
                 return Err(Error::InUse(format!("{found}, {expected}")));
             }
@@ -221,7 +221,7 @@ impl<E: RunningEngine> Manager<E> {
             let params = Params::from_slice(&presets);
             let replace = HierarchyChange::ReplacePolicy { scheduler: id, policy: info.id, params };
             self.engine.change(replace)?;
-            self.fall_back(*at, fallback, "another build is to be in its place".into());
+            self.fall_back(*at, fallback, "another build is to replace it".into());
         }
         Ok(())
     }
@@ -442,8 +442,8 @@ fn may_have(old: &PolicyInfo, new: &PolicyInfo) -> Result<(), Error> {
     match differs {
         None => Ok(()),
         Some(what) => Err(Error::InUse(format!(
-            "found another build of `{}` in which {what} differs, expected one that can have the children of the \
-             other's schedulers; unload it first",
+            "found another build of `{}` in which {what} differs, expected one that can have the children of \
+             its schedulers; unload the old build first",
             new.name
         ))),
     }

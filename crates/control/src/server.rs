@@ -213,7 +213,7 @@ impl Door {
         true
     }
 
-    /// Users' connections have taken this CPU time, with the system's work before and after the wait for them.
+    /// Closes the door after users' connections have taken this CPU time, the system's work around the wait included.
     fn shut_after(&mut self, used: Duration) {
         self.open_from = Instant::now() + PAUSES * pause_after(used);
     }
@@ -246,7 +246,7 @@ struct Clients {
 struct Open {
     /// Its user; root's connections are not counted.
     person: u32,
-    /// When something came last.
+    /// When something last came.
     used_at: Instant,
     stream: UnixStream,
 }
@@ -293,7 +293,7 @@ impl Clients {
         }
     }
 
-    /// Ends what clients wait for.
+    /// Closes all connections; clients do not wait any longer.
     fn end_all(&self) {
         for Open { stream, .. } in self.list().values() {
             // One that is closed already needs no more.
@@ -455,13 +455,13 @@ mod tests {
         open.extend((100..200).map(|at| opened(at, Peer::ROOT.uid, 1000)));
         assert_eq!(to_close(&open), None, "root's are not counted");
         open.extend([opened(63, 8, 1)]);
-        assert_eq!(to_close(&open), Some(61), "each has one: the one that was used least lately");
+        assert_eq!(to_close(&open), Some(61), "each user has one: the least recently used");
         open.extend([opened(64, 7, 2)]);
         assert_eq!(to_close(&open), Some(64), "the user with two");
     }
 
     #[test]
-    fn whoever_has_gone_is_known() {
+    fn a_client_that_has_gone_is_noticed() {
         let (stream, other) = UnixStream::pair().unwrap();
         assert!(!has_gone(&stream));
         (&other).write_all(b"x").unwrap();

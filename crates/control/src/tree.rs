@@ -206,7 +206,7 @@ impl Tree {
         self.schedulers.iter().enumerate().filter_map(|(at, scheduler)| Some((at, scheduler.as_ref()?)))
     }
 
-    /// The schedulers' numbers, each after those of its parents.
+    /// The schedulers' numbers, parents before children.
     pub(crate) fn parents_first(&self) -> Vec<usize> {
         let mut order: Vec<usize> = Vec::new();
         let mut rest: Vec<usize> = self.all().map(|(at, _)| at).collect();

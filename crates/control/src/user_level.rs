@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// The policy of schedulers that are promoted.
 const POLICY: &str = "user-level";
 
-/// The most schedulers with pages of a user other than root at a time; [`pages::MAX_PAGES`] is the most of all users.
+/// The most schedulers with pages that a user other than root may have at a time; all users: [`pages::MAX_PAGES`].
 const MAX_PAGED_OF_A_USER: usize = 16;
 
 /// A promoted scheduler, and what its process needs.
@@ -114,7 +114,7 @@ impl<E: RunningEngine> Manager<E> {
         let has_places = self.tree.slots.values().any(|slot| doomed.contains(&slot.scheduler));
         if has_places && !who.is_root() {
             let found = format!("found places of the hierarchy file below `{name}`");
-            return Err(Error::Denied(format!("{found}, expected root: others may be promised them")));
+            return Err(Error::Denied(format!("{found}, expected root: other users may be promised them")));
         }
         let above = self.above(number);
         let evacuated = self.remove(&doomed, above)?;

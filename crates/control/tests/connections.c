@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A program that has connections to the server open while it asks for CPU time; says what came of that. */
+/* A program that has connections to the server open while it asks for CPU time; prints the outcome. */
 #define _GNU_SOURCE
 #include "hls.h"
 
@@ -15,7 +15,7 @@ static int connection(void)
 	return fd;
 }
 
-/* Asks until the answer is another than `before`, for some seconds: the server takes note of each end by itself. */
+/* Asks for some seconds, until the answer differs from `before`: the server notices each end by itself. */
 static int ask(int others, int before)
 {
 	for (int i = 0; i < 500; i++) {

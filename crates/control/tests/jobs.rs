@@ -54,10 +54,10 @@ fn share(share: u64) -> [(&'static str, String); 1] {
 }
 
 #[test]
-fn who_asks_for_a_job_gets_it_only_if_all_keep_theirs() {
+fn a_job_is_granted_only_if_all_keep_theirs() {
     let mut manager = manager_of(FILE);
     // The request's own condition fails, and the refusal names it; with a large enough warp it is granted.
-    refused(&mut manager, BOBS, "RE", &radio("3", "100us"), "to stay ahead of who is not warped");
+    refused(&mut manager, BOBS, "RE", &radio("3", "100us"), "to stay ahead of children that are not warped");
     let mut often = radio("3", "5ms");
     often[1].1 = "JOB 500us 15ms 1ms".into();
     refused(&mut manager, BOBS, "RE", &often, "more than its part");
@@ -73,7 +73,7 @@ fn who_asks_for_a_job_gets_it_only_if_all_keep_theirs() {
 }
 
 #[test]
-fn best_effort_takes_nothing_from_those_who_were_promised_something() {
+fn best_effort_takes_nothing_from_the_promises() {
     let mut manager = manager_of(FILE);
     // Below a scheduler with its own part there may be any number of threads with any shares, but no JOB.
     for (tid, weight) in ALICES.into_iter().zip([1, 1_000, 100_000]) {

@@ -181,7 +181,7 @@ fn a_thread_that_ends_gives_back_what_it_had() {
 }
 
 #[test]
-fn a_user_manages_what_is_below_his_scheduler() {
+fn a_user_manages_what_is_below_its_scheduler() {
     let mut manager = manager();
     let quantum = texts(&[("share", "2")]);
     manager.create(ALICE, "reservation", "mine", "ALICE", &quantum).unwrap();
@@ -222,7 +222,7 @@ fn a_user_manages_nothing_else() {
 }
 
 #[test]
-fn a_user_has_so_many_schedulers_and_no_more() {
+fn a_user_has_a_limited_number_of_schedulers() {
     let mut manager = manager();
     let create = |it: &mut Manager<Native>, n: u32| {
         it.create(ALICE, "round-robin", &format!("RR{n}"), "ALICE", &texts(&[]))
@@ -277,9 +277,9 @@ fn the_monitor_gets_every_promise_that_changes() {
         places.map(|(_, promise)| promise.clone()).collect::<Vec<_>>()
     };
     let of_place = place(&mut manager);
-    assert_eq!(of_place.len(), 1, "the place of `first` has a brother, that of `video` has none");
+    assert_eq!(of_place.len(), 1, "the place of `first` has a sibling, the place of `video` has none");
     manager.move_thread(ROOT, ALICES[1], "ALICE", &texts(&[("share", "2")])).unwrap();
-    assert_ne!(promise(&mut manager, ALICES[0]), first, "a brother takes of it");
+    assert_ne!(promise(&mut manager, ALICES[0]), first, "a sibling takes a part of it");
     assert_ne!(place(&mut manager), of_place);
     // The same promise again is a new one; the sibling's promise goes on.
     manager.engine().promised = 0;

@@ -67,7 +67,7 @@ fn below_a_policy_that_is_disabled_round_robin_promises_what_it_can() {
     assert_eq!(promise_to(&mut manager, BOBS), turns);
     let (policy, quantum, disabled_policy) = of_t(&mut manager);
     assert_eq!((policy.as_str(), quantum.as_str()), ("round-robin", "10ms"));
-    let violation = "weighted-turns: its grant hook chose nobody while a ready child could use the CPU";
+    let violation = "weighted-turns: its grant hook chose no VP while a ready child could use the CPU";
     assert_eq!(disabled_policy.as_deref(), Some(violation));
     // Nothing else has changed, and free CPU time elsewhere can still be granted.
     let of_res = |manager: &mut Manager<Native>, name: &str| {
@@ -231,7 +231,7 @@ fn a_policy_is_replaced_by_one_that_begins_anew_with_the_same_children() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn what_cannot_be_loaded_is_refused() {
     let mut manager = manager();
     refused(&mut manager, "expected root", |manager| manager.load(ALICE, sample(), false));
     refused(&mut manager, "which is built in", |manager| {

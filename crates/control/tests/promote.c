@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A program with a thread that becomes the agent of a scheduler, and grants it a child; says what came of it. */
+/* A program with a thread that becomes the agent of a scheduler, and grants it a child; prints the outcome. */
 #define _GNU_SOURCE
 #include "hls.h"
 #include <signal.h>
@@ -11,7 +11,7 @@ static void say(const char *what, int result)
 	printf("%s: %s\n", what, result ? strerror(errno) : "done");
 }
 
-/* Which files the descriptors are of. */
+/* Prints the files of the descriptors. */
 static void show(int pages[2])
 {
 	for (int i = 0; i < 2; i++) {

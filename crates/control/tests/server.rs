@@ -155,7 +155,7 @@ fn a_request_that_is_too_long_ends_the_connection() {
 }
 
 #[test]
-fn a_client_that_stalls_holds_up_nobody_and_is_dropped() {
+fn a_client_that_stalls_delays_no_other_and_is_dropped() {
     with_server(manager(), |path| {
         // Another client is answered before the stalled one is dropped. On a busy machine the answer may come later
         // than that, but not each time.
@@ -258,7 +258,7 @@ fn a_policy_that_was_left_out_comes_with_its_first_scheduler() {
 }
 
 #[test]
-fn two_clients_at_once_get_what_there_is_between_them() {
+fn two_clients_at_once_share_what_there_is() {
     with_server(manager(), |path| {
         // 40% are free, so two of these reservations fit, never three.
         let attempts = std::thread::scope(|scope| {
@@ -304,7 +304,7 @@ fn a_second_server_does_not_take_the_socket() {
 
 /// The definitions that the server gives out can be read, and every method in them exists.
 #[test]
-fn the_definitions_are_those_of_the_service() {
+fn the_definitions_match_the_service() {
     with_server(manager(), |path| {
         let mut stream = connect(path);
         let mut call = |method: String, parameters: Value| {

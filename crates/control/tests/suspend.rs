@@ -45,7 +45,7 @@ fn a_scheduler_holds_back_a_thread_at_any_depth() {
 }
 
 #[test]
-fn a_user_suspends_below_what_is_the_user_s() {
+fn a_user_suspends_below_its_own_schedulers() {
     let mut manager = promoted();
     manager.move_thread(ROOT, BOBS, "U", &texts(&[])).unwrap();
     assert_eq!(manager.suspend(ALICE, BOBS, None).unwrap(), "U", "by the scheduler above it");

@@ -201,7 +201,7 @@ fn a_thread_is_revoked_to_where_its_user_may_put_it() {
 }
 
 #[test]
-fn what_the_file_promises_below_is_root_s_to_end() {
+fn only_root_ends_what_the_file_promises_below() {
     let file =
         FILE.replace("thread \"first\" share=1", "user-level \"MINE\" share=1 { thread \"first\" slot=5; }");
     let mut manager = manager_of(&file);
@@ -216,7 +216,7 @@ fn the_process_of_a_scheduler_may_be_another_one() {
     manager.engine().exit(AGENT);
     let (width, Pages { kernel, user }) = manager.pages(ALICE, "U").unwrap();
     assert_eq!((width, is(&kernel, KERNEL_PAGE), is(&user, USER_PAGE)), (1, true, true));
-    assert_eq!(children(&mut manager), [(3, FIRST.into())], "who is there stands in the fresh pages");
+    assert_eq!(children(&mut manager), [(3, FIRST.into())], "the fresh pages list the children");
     manager.grant(ALICE, "U", SECOND, &texts(&[("slot", "0")])).unwrap();
     assert_eq!(children(&mut manager), [(0, SECOND.into()), (3, FIRST.into())]);
 }
@@ -294,7 +294,7 @@ fn a_demotion_that_fails_says_what_it_has_done() {
     assert_eq!(fails(3), (None, false));
 }
 
-/// So it is where the second of two threads cannot be moved, and where a place of the file was closed before.
+/// The same if the second of two threads cannot be moved, and if a place of the file was closed before.
 #[test]
 fn a_demotion_that_fails_says_all_that_it_has_done() {
     let file =
@@ -346,7 +346,7 @@ fn a_thread_that_promotes_itself_without_end_is_refused() {
     assert_eq!(names(&mut manager), before);
 }
 
-/// So many schedulers are created and destroyed that leaks would use up all numbers, VPs and pages.
+/// The number of schedulers created and destroyed is such that leaks would use up all numbers, VPs and pages.
 #[test]
 fn promotions_in_a_loop_leave_nothing() {
     let mut manager = manager();
@@ -414,7 +414,7 @@ fn a_client_promotes_and_is_given_the_pages() {
 
 /// The server looks for schedulers without threads by itself.
 #[test]
-fn nobody_need_ask_for_a_scheduler_to_go() {
+fn an_abandoned_scheduler_goes_without_a_request() {
     let mut manager = promoted();
     manager.engine().exit(AGENT);
     let scheduler = *manager.engine().pages_of.last().unwrap();

@@ -3,7 +3,7 @@
 use hls_vm::Error;
 use std::fmt::Write as _;
 
-/// Where in the hierarchy the two threads are that take turns.
+/// Where in the hierarchy the two threads that take turns are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Both are below the last scheduler of one chain.
@@ -43,9 +43,9 @@ pub struct Verdict {
     pub kept: bool,
 }
 
-/// The goal for a policy at depth 1: its cost in percent of that of scx_simple, at most.
+/// The goal for a policy at depth 1: its cost, at most, in percent of the cost of scx_simple.
 const MAX_PERCENT: u64 = 105;
-/// The goal for a policy that is loaded: its cost in percent of what it costs when it is built in, at most.
+/// The goal for a loaded policy: its cost, at most, in percent of its cost when it is built in.
 const MAX_PERCENT_LOADED: u64 = 108;
 /// The goal for each further level: its cost in instructions, at most.
 const MAX_A_LEVEL: f64 = 250.0;
@@ -133,7 +133,7 @@ impl Figures {
         verdicts
     }
 
-    /// The verdict on what a policy costs when it is loaded, at the depth where that is the most beside built in.
+    /// The verdict on the cost of a loaded policy, at the depth where it exceeds the cost of the built-in one most.
     fn of_loaded(&self, policy: &str) -> Option<Verdict> {
         let loaded = format!("{}{policy}", crate::LOADED);
         let pair = |depth: &u32| {
@@ -146,8 +146,8 @@ impl Figures {
         let (loaded, built_in, depth) = worst;
         Some(Verdict {
             text: format!(
-                "{policy}: loaded, a switch costs {:.3} times what it does built in at worst, at depth {depth}, \
-                 expected at most 1.08",
+                "{policy}: loaded, a switch costs {:.3} times as much as built in, at worst, at depth \
+                 {depth}, expected at most 1.08",
                 ratio(&worst)
             ),
             kept: loaded.saturating_mul(100) <= built_in.saturating_mul(MAX_PERCENT_LOADED),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slope_is_that_of_least_squares() {
+    fn the_slope_is_by_least_squares() {
         let figures =
             Figures::read("fair one-leaf 1 10\nfair one-leaf 2 30\nfair one-leaf 4 50\nx one-leaf 1 1\n")
                 .unwrap();

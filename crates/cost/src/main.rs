@@ -1,8 +1,8 @@
 //! `hls-cost`: measures what a switch between threads costs in the kernel, by scheduler and by depth, and what it costs
 //! to load an engine, by the policies that it has; `make cost` calls it.
 //!
-//!     hls-cost [switches] [policies]      one of both, or both
-//!     hls-cost budget                     whether a load costs more than the part policies has found before
+//!     hls-cost [switches] [policies]      one of them, or both
+//!     hls-cost budget                     whether a load costs more than the part `policies` found before
 //!
 //! Boots the test machine once for each, where time is counted in instructions. Prints tables, and writes the figures
 //! to `experiments/cost/results.csv`, `policies.csv` and `programs.csv`; the README beside them says what is counted.
@@ -78,7 +78,7 @@ fn measure(parts: &[String]) -> Result<bool, Error> {
     Ok(are_reached)
 }
 
-/// By how much a load may cost more than it did.
+/// The most by which a load may cost more than it did, in percent.
 const MOST_PERCENT: u64 = 3;
 
 /// The folder of the figures.
@@ -201,8 +201,8 @@ fn script() -> String {
     text.replacen("\nsleep", &format!("\n{UNPROBED}{NEST}sleep"), 1)
 }
 
-/// A program that ends what the kernel begins when a scheduler is loaded that could print: it notes the name of each
-/// thread at each switch, which takes 54 instructions, and goes on when the scheduler has gone.
+/// A program that ends some work of the kernel: once a scheduler that could print is loaded, the kernel notes the name
+/// of each thread at each switch, which takes 54 instructions, even after the scheduler has gone.
 const UNPROBED: &str =
     "echo 'echo 0 >/sys/kernel/tracing/events/bpf_trace/bpf_trace_printk/enable' >/bin/unprobed
 chmod +x /bin/unprobed

@@ -1,5 +1,5 @@
-//! What it costs to load an engine, by the policies that it has, and what those cost that nobody uses: what the
-//! verifier walks in each program, how long it takes to load the engine and to attach it, and a switch.
+//! The cost of an engine by the policies that it has, used or not: what the verifier walks in each program, the loading
+//! and the attaching of the engine, and a switch.
 
 use crate::PIPE;
 use hls_core::limits::FIRST_OPTIONAL;
@@ -16,7 +16,7 @@ struct Program {
     length: u64,
 }
 
-/// One measurement, of an engine that has as many policies of the literature. All figures are instructions.
+/// One measurement, of an engine with this number of policies of the literature. All other figures are instructions.
 #[derive(Clone, Debug, PartialEq)]
 struct Cost {
     policies: usize,
@@ -31,7 +31,7 @@ struct Cost {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs(Vec<Cost>);
 
-/// How many policies of the literature the engines have that are measured, in the order of their numbers.
+/// How many policies of the literature each measured engine has, taken in the order of their numbers.
 fn counts() -> [usize; 3] {
     [0, 1, literature().count()]
 }
@@ -58,7 +58,7 @@ pub fn engines(work: &Path) -> Result<Vec<(PathBuf, String)>, Error> {
     counts().into_iter().map(build).collect()
 }
 
-/// The script that measures in the guest. Of each engine it prints how many policies of the literature the engine has,
+/// The script that measures in the guest. For each engine it prints the number of its policies of the literature,
 /// and what `load engine` prints.
 pub fn script() -> String {
     // At first the kernel is still busy with its own boot.
@@ -83,7 +83,7 @@ impl Costs {
             let cost = Costs::read_one(policies, &mut lines);
             costs.push(cost.ok_or_else(|| {
                 Error::Failed(format!(
-                    "found other figures of the engine with `{policies}` policies than expected"
+                    "found figures of another form than expected, for the engine with `{policies}` policies"
                 ))
             })?);
         }
@@ -158,8 +158,8 @@ impl Costs {
         table
     }
 
-    /// What has risen by more than so many in a hundred over the figures of a CSV file, in words; or an engine that
-    /// the file does not have.
+    /// In words, each figure that is more than `percent` above the figure of the CSV file `kept`, and each engine that
+    /// the file lacks.
     pub fn rises(&self, kept: &str, percent: u64) -> Vec<String> {
         let mut rises = vec![];
         let kept: Vec<Vec<u64>> = kept
@@ -198,7 +198,7 @@ impl Cost {
         self.programs.iter().map(|program| program.walked).sum()
     }
 
-    /// What it walked in the program in which it walked most.
+    /// What it walked in the largest program.
     fn largest(&self) -> u64 {
         self.programs.iter().map(|program| program.walked).max().unwrap_or(0)
     }
@@ -214,7 +214,7 @@ mod tests {
     );
 
     #[test]
-    fn what_is_no_figure_is_refused() {
+    fn text_that_is_not_figures_is_refused() {
         let costs = Costs::read(TEXT).unwrap();
         let csv = costs.csv("7.3");
         assert!(csv.ends_with("0, 73, 70, 1000, 20, 7352, 900\n7, 3, 3, 2000, 20, 7352, 1900\n"), "{csv}");

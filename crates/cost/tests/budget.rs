@@ -1,5 +1,5 @@
-//! A load of the engine costs no more than `experiments/cost/policies.csv` says, but for a few in a hundred: what the
-//! verifier walks, the largest program, and the instructions of a load. `make bless` writes the figures anew.
+//! A load of the engine costs at most a few percent more than `experiments/cost/policies.csv` says: what the verifier
+//! walks, the largest program, and the instructions of a load. `make bless` writes the figures anew.
 //!
 //! Relies on the test machine. Where there is none the test says so and is skipped, except in continuous integration.
 

@@ -1,5 +1,5 @@
-//! How long the requests of a small HTTP server take that serves paying ones first, by what schedules its threads: the
-//! fair class of Linux, a reservation with turns, a policy that is loaded into the kernel, a scheduler in its own
+//! How long requests take at a small HTTP server that serves paying ones first, under four schedulers of its threads:
+//! the fair class of Linux, a reservation with turns, a policy that is loaded into the kernel, a scheduler in its own
 //! process.
 //!
 //! Relies on the test machine, on `composite_server.sh` to measure there, and on the program `server` of the

@@ -19,7 +19,7 @@ start_hogs() {
 
 end_hogs() { kill $hogs; }
 
-# Broken promises are said, and not measured here.
+# Broken promises are reported, and not measured here.
 end() {
 	kill -INT $hls
 	await_end "hls run"

@@ -38,7 +38,7 @@ const ROWS: [Row; 19] = [
     ("IV", "scheduler lock and release, uncontended", 26, Ok("user-lock")),
 ];
 
-/// Rows of ours beside those of the paper.
+/// Further rows of ours, for which the paper has none.
 const OURS: [&str; 6] =
     ["user-switch-agent", "kernel-yield", "user-yield", "user-switch-to", "fifo-pipe", "event-unheard"];
 

@@ -1,5 +1,5 @@
 //! How many deadlines are missed under borrowed virtual time and other policies, by contention, and under
-//! reservations by how wrong the predictions are on which they rest: two tables, in the simulator, after Figures 5 to 8
+//! reservations, by the error of the predictions on which they rest: two tables, in the simulator, after Figures 5 to 8
 //! of K. J. Duda and D. R. Cheriton, SOSP 1999.
 //!
 //! Three threads have jobs with deadlines, and a fourth computes all the time. The periods of the three are such that
@@ -21,7 +21,7 @@ const LENGTH: Nanos = Nanos::from_secs(200);
 /// The distances of the releases of each thread, in milliseconds.
 const PERIODS_MS: [u64; 3] = [97, 101, 103];
 
-/// When a job is wanted after its release, in microseconds.
+/// The deadline of a job after its release, in microseconds.
 const DEADLINE_US: u64 = 50_000;
 
 /// The contention, and the CPU time of each job in microseconds.
@@ -111,7 +111,7 @@ fn thread(number: usize, params: &str, (least, most): Need) -> String {
     )
 }
 
-/// All threads below one scheduler; the fourth has the parameters of number 0, and the others those of 1 to 3.
+/// All threads below one scheduler; the fourth has the parameters of number 0, and the others of the numbers 1 to 3.
 fn one(scheduler: &str, need: Need, params: fn(usize) -> String) -> String {
     let threads: String = (0..3).map(|number| thread(number, &params(3 - number), need)).collect();
     format!("machine cpus=1\n{scheduler} {{\n{threads}thread \"cont\" {} {{ cpu-bound; }}\n}}\n", params(0))

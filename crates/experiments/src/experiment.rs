@@ -17,14 +17,14 @@ const SIMULATED: &str = "expected.csv";
 /// The table of what is expected on a real kernel.
 const ON_KERNEL: &str = "kernel.csv";
 
-/// A hierarchy that has none of the threads of the experiment: on a real kernel these are where all threads are that
-/// nobody placed. A file of this name has no row.
+/// A hierarchy without the threads of the experiment: on a real kernel it has them in the default place, like all
+/// threads that were not placed. A file of this name has no row.
 pub(crate) const MACHINE: &str = "machine.kdl";
 
 /// An experiment: a folder of `experiments/` with its tables.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// The name of the experiment, which is that of its folder.
+    /// The name of the experiment and of its folder.
     pub name: String,
     /// The folder of its files.
     pub folder: PathBuf,
@@ -98,7 +98,7 @@ fn table(path: &Path) -> Result<Vec<Expectation>, Vec<String>> {
 /// Runs a hierarchy file. The rt-app file of the same name that ends in `.json`, if there is one, is its workload.
 ///
 /// # Errors
-/// Those of [`run()`], and the errors of the workload and the parts of it that cannot be simulated.
+/// The errors of [`run()`] and of the workload, and the parts of the workload that cannot be simulated.
 pub fn run_file(path: &Path, length: Nanos, options: &Options) -> Result<Outcome, Vec<String>> {
     let beside = path.with_extension("json");
     let mut workload = Workload::default();

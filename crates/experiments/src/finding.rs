@@ -60,7 +60,7 @@ pub struct Comparison {
 /// Writes findings as a table; a row that is not within its tolerance ends in an arrow.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_table(out: &mut impl Write, name: &str, findings: &[Finding]) -> io::Result<()> {
     let head =
         ["file", "run", "measure", "of", "source", "expected", "tolerance", "measured"].map(String::from);
@@ -72,7 +72,7 @@ pub fn write_table(out: &mut impl Write, name: &str, findings: &[Finding]) -> io
 /// the values in the fair class and under SCHED_FIFO.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_comparison(out: &mut impl Write, name: &str, comparisons: &[Comparison]) -> io::Result<()> {
     let head = [
         "file",

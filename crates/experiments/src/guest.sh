@@ -25,7 +25,7 @@ renice_threads() {
 	done || exit 2
 }
 
-# Has the hierarchy MACHINE schedule all threads, and runs those of FILE.
+# Has the hierarchy MACHINE schedule all threads, and runs the threads of FILE.
 under_machine() {
 	hls run "$MACHINE" --engine kernel >"$OUT/$NAME.run" &
 	run=$!

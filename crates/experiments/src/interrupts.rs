@@ -1,7 +1,7 @@
-//! How many packets two tasks deal with when more come than a CPU can bear, by what schedules the work that interrupts
-//! cause: Figures 12 to 15 of G. Parmer and R. West, ACM TECS 13(1s), 2013, in the simulator, with the costs that the
-//! paper states, and with real packets on a real kernel. Its four hierarchies are files; the rates at which packets
-//! come stand here.
+//! How many packets two tasks deal with when more come than a CPU can bear, for several ways to schedule the work of
+//! interrupts: Figures 12 to 15 of G. Parmer and R. West, ACM TECS 13(1s), 2013, in the simulator, with the costs that
+//! the paper states, and with real packets on a real kernel. Its four hierarchies are files; the rates of the packets
+//! stand here.
 
 use crate::boot::{ExactVm, compiled, root, script_with_hls};
 use crate::chart::{Chart, Line};
@@ -92,14 +92,14 @@ pub fn all_rates() -> impl Iterator<Item = u64> {
     (1..=25).map(|step| step * 10_000)
 }
 
-/// What came of one hierarchy at one rate, in packets a second.
+/// The result of one hierarchy at one rate, in packets a second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     hierarchy: usize,
     sent: Rates,
     upcalls: u64,
     tasks: Rates,
-    /// Of the CPU, in thousandths, that the interrupts themselves take.
+    /// The part of the CPU, in thousandths, that the interrupts themselves take.
     stolen: u64,
 }
 
@@ -145,7 +145,7 @@ impl Figure {
         Ok(rows)
     }
 
-    /// Writes the figure, and that of the totals, into the folder: a table and two pictures.
+    /// Writes the figure, and the figure of the totals, into the folder: a table and two pictures.
     ///
     /// # Errors
     /// Why a file could not be written.

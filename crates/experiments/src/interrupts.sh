@@ -1,7 +1,7 @@
 # Runs the hierarchies of composite-interrupts, with packets of the program `packets` at all rates. Prints lines
-# `ROW HIERARCHY RATE RATE UPCALLS TASK1 TASK2 LEVEL0 DROPPED`, packets a second, of the CPU in thousandths.
+# `ROW HIERARCHY RATE RATE UPCALLS TASK1 TASK2 LEVEL0 DROPPED`, in packets a second; LEVEL0 in thousandths of the CPU.
 #
-# Relies on run_hls.sh, on POINTS, words of the form HIERARCHY:RATE:RATE, those of one hierarchy together, and on SECONDS.
+# Relies on run_hls.sh, on POINTS, words of the form HIERARCHY:RATE:RATE, grouped by hierarchy, and on SECONDS.
 set -u
 
 # Broken promises are not measured here.

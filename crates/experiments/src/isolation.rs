@@ -1,4 +1,4 @@
-//! What other threads have beside a scheduler with a process that does harm, in the simulator: agents of every kind,
+//! What other threads get beside a scheduler with a process that does harm, in the simulator: agents of every kind,
 //! one to eight schedulers below each other. Three tables: a neighbour with a promise, a thread of the scheduler above,
 //! and a thread of the scheduler itself.
 //!
@@ -28,10 +28,10 @@ const LENGTH: Nanos = Nanos::from_secs(10);
 /// How many schedulers of processes are below each other; the last one's agent is tried.
 const DEPTHS: [u32; 4] = [1, 2, 4, 8];
 
-/// In windows of this length, which is twice the period of its promise, it is looked what the neighbour had.
+/// The length of the windows in which the neighbour's CPU time is measured: twice the period of its promise.
 const WINDOW: Nanos = Nanos::from_millis(20);
 
-/// What the agent does that is tried.
+/// What the tried agent does.
 const AGENTS: [(&str, &str); 9] = [
     ("there is none", ""),
     (ALL_SLEEP, ""),
@@ -44,15 +44,15 @@ const AGENTS: [(&str, &str); 9] = [
     ("writes garbage", r#"by="garbage" cost="1us..50us""#),
 ];
 
-/// No agent, and threads that all sleep at times: what is no harm of an agent, but of any child that comes and goes.
+/// No agent, and threads that all sleep at times: this harm comes from any child that comes and goes, not from agents.
 const ALL_SLEEP: &str = "there is none, and all threads sleep at times";
 
-/// Each hierarchy is run with so many seeds; the tables have the worst of them.
+/// Each hierarchy is run with this number of seeds; the tables have the worst result.
 const SEEDS: u64 = 5;
 
 struct Table {
     title: &'static str,
-    /// What of a run at a depth is in it.
+    /// The figure that it has of a run at a depth.
     of: fn(&Outcome, u32) -> Option<Nanos>,
     /// The worse one.
     worse: fn(Nanos, Nanos) -> Nanos,
@@ -95,7 +95,7 @@ pub fn tables(options: &Options) -> Result<String, Vec<String>> {
     Ok(tables.join("\n"))
 }
 
-/// What came of an agent so deep, with each seed.
+/// The outcomes of an agent at this depth, one for each seed.
 fn runs(name: &str, agent: &str, depth: u32, options: &Options) -> Result<Vec<Outcome>, Vec<String>> {
     let mine = if name == ALL_SLEEP { r#"{ bursty run="50us..5ms" sleep="1ms..20ms"; }"# } else { "" };
     let text = hierarchy(agent, mine, depth);
@@ -118,7 +118,7 @@ fn are_kept(name: &str, depth: u32, outcome: &Outcome) -> Result<(), Vec<String>
     if broken.is_empty() { Ok(()) } else { Err(broken) }
 }
 
-/// A hierarchy with so many schedulers of processes below each other, the last of which has this agent, and the thread
+/// A hierarchy with `depth` schedulers of processes below each other. The last one has this agent, and the thread
 /// `mine` with this workload.
 fn hierarchy(agent: &str, mine: &str, depth: u32) -> String {
     let mut text = String::from("machine cpus=1\nreservation \"machine\" {\n");
@@ -165,7 +165,7 @@ fn milliseconds(time: Nanos) -> String {
     format!("{} ms", Decimal::ratio_nearest(time.0, 1_000_000))
 }
 
-/// Of the length of the run.
+/// A part of the length of the run.
 fn percent(time: Nanos) -> String {
     format!("{} %", Decimal::ratio_nearest(time.0 * 100, LENGTH.0))
 }

@@ -4,10 +4,10 @@
 //! says what is measured in each, what the paper has, and how far from that we may be; `kernel.csv` says the same for a
 //! real kernel. [`experiment`] finds them and carries them out in the simulator, [`kernel`] in the test machine
 //! ([`boot`]); [`expected`] reads what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes
-//! the hierarchies of any depth that Figure 10.2 needs. Not tables of rows in files are Table 10.1, by [`operations`],
-//! Vassal's tables, by [`vassal`], policies that are loaded and unloaded, by [`load_unload`], policies beside each
-//! other, by [`shares`] and [`policies`], deadlines, by [`deadlines`], and processes with policies that do harm, by
-//! [`isolation`]. Reads files, and writes none but what the test machine brings back.
+//! the hierarchies of any depth that Figure 10.2 needs. Other experiments are not tables of rows in files: Table 10.1
+//! ([`operations`]), Vassal's tables ([`vassal`]), policies that are loaded and unloaded ([`load_unload`]), policies
+//! beside each other ([`shares`], [`policies`]), deadlines ([`deadlines`]), and processes with policies that do harm
+//! ([`isolation`]). Reads files, and writes none but what the test machine brings back.
 
 pub mod boot;
 pub mod chain;

@@ -1,5 +1,5 @@
-//! Runs experiments and prints tables of what was measured beside what is expected. Exit status, as that of `hls`: 0
-//! all rows are within their tolerances, 1 a row is not, 2 the experiments are wrong, 3 the system failed.
+//! Runs experiments and prints tables of what was measured beside what is expected. Exit status, as of `hls`: 0 all
+//! rows are within their tolerances, 1 a row is not, 2 the experiments are wrong, 3 the system failed.
 
 use clap::{Parser, ValueEnum};
 use hls_core::limits::MAX_DEPTH;

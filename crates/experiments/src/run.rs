@@ -45,7 +45,7 @@ pub fn run(
 /// Plans a run, and derives what each VP is promised.
 ///
 /// # Errors
-/// Those of [`run`] before the run begins.
+/// The errors of [`run`] before the run begins.
 pub(crate) fn planned(
     name: &str,
     text: &[u8],

@@ -1,12 +1,12 @@
-# What scripts of the test machine share that run hls: to fail with what a program has said, to begin a hierarchy, and
-# to wait for its end.
+# Functions of the scripts that run hls in the test machine: to fail with the message of a program, to begin a
+# hierarchy, and to wait for its end.
 
 fail() {
 	echo "$*: $(cat /tmp/errors)"
 	exit 2
 }
 
-# fail_of_hls RUN: fails with what hls has said.
+# fail_of_hls RUN: fails with the message of hls.
 fail_of_hls() {
 	cp /tmp/hls /tmp/errors
 	fail "$1"

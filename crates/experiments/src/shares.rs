@@ -1,8 +1,8 @@
 //! How well the policies that give shares keep to them, what a thread gains by cheating, and what a penalty for
 //! migration costs: three tables, in the simulator.
 //!
-//! The first has the greatest error among threads that always want the CPU: how far from its part of what these threads
-//! had together one of them is. The second has what a thread gets beside another one of the same share that always
+//! The first has the greatest error among threads that always want the CPU: how far one of them is from its part of the
+//! CPU time that they had together. The second has what a thread gets beside another one of the same share that always
 //! wants the CPU, if it lets the CPU go in time not to be charged, or not to be preempted. The third is about `bvt` on
 //! several CPUs.
 
@@ -20,7 +20,7 @@ pub const NAME: &str = "shares";
 /// A policy that gives its children parts of the CPU.
 struct Policy {
     name: &'static str,
-    /// The parameters of a thread with this share, of so many together.
+    /// The parameters of a thread with this share; the second number is the sum of all shares.
     of_share: fn(u64, u64) -> String,
     /// The shares of threads that always want the CPU.
     weights: [&'static [u64]; 2],
@@ -62,7 +62,7 @@ fn rate(share: u64, all: u64) -> String {
     format!("rate-ppm={}", share * 1_000_000 / all)
 }
 
-/// The nice value that has this weight in Linux, of those that are used here, and that of a sleeper.
+/// The nice value with this weight in Linux, for the weights that are used here and for a sleeper.
 fn nice(weight: u64) -> i64 {
     match weight {
         15 => 19,
@@ -73,8 +73,8 @@ fn nice(weight: u64) -> i64 {
     }
 }
 
-/// The others that cheats are tried against, how long one of their turns is by their presets, and what the cheat asks
-/// for.
+/// The other policies that cheats are tried against, how long one of their turns is by their presets, and what the
+/// cheat asks for.
 const OTHERS: [(&str, Nanos, &str); 4] = [
     ("round-robin", QUANTUM, ""),
     ("time-sharing", Nanos::from_millis(20), ""),

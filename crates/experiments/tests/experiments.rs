@@ -26,7 +26,7 @@ fn paranoid(seed: u64) -> Options {
 fn experiments() -> Vec<Experiment> {
     let experiments =
         Experiment::find_all(&folder("experiments")).unwrap_or_else(|e| panic!("{}", e.join("\n")));
-    assert!(experiments.len() >= 5, "found {} experiments, expected those of the papers", experiments.len());
+    assert!(experiments.len() >= 5, "found {} experiments, expected all of the papers'", experiments.len());
     experiments
 }
 
@@ -94,7 +94,7 @@ fn wrong_with(example: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The tables in the folder are those of the present policies.
+/// The tables in the folder match the present policies.
 #[test]
 fn shares_are_kept_as_the_tables_say() {
     let folder = folder("experiments").join(shares::NAME);
@@ -104,7 +104,7 @@ fn shares_are_kept_as_the_tables_say() {
     hls_golden::assert_golden(&folder.join("migrations.md"), &shares::migrations(&options).expect("it runs"));
 }
 
-/// The tables in the folder are those of the present policies.
+/// The tables in the folder match the present policies.
 #[test]
 fn deadlines_are_missed_as_the_tables_say() {
     let folder = folder("experiments").join(deadlines::NAME);
@@ -114,7 +114,7 @@ fn deadlines_are_missed_as_the_tables_say() {
     hls_golden::assert_golden(&folder.join("errors.md"), &deadlines::errors(&options).expect("it runs"));
 }
 
-/// The figures in the folder are those of the present policies, at a rate that all can bear and at the greatest.
+/// The figures in the folder match the present policies, at a rate that all can bear and at the greatest.
 #[test]
 fn packets_are_dealt_with_as_the_figures_say() {
     let folder = folder("experiments").join(interrupts::NAME);
@@ -130,7 +130,7 @@ fn packets_are_dealt_with_as_the_figures_say() {
     }
 }
 
-/// The tables in the folder are those of the present policy.
+/// The tables in the folder match the present policy.
 #[test]
 fn agents_do_harm_as_the_tables_say() {
     let tables = isolation::tables(&Options::default()).expect("it runs");

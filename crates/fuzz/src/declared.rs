@@ -44,7 +44,7 @@ pub(crate) fn run(bytes: &[u8]) {
     }
 }
 
-/// A policy that says this. The texts are kept until the process ends, as are those of all policies.
+/// A policy with these declarations. The texts are kept until the process ends, like the texts of all policies.
 fn policy(accepts: &str, provides: &str) -> PolicyInfo {
     let kept = |text: &str| (!text.is_empty()).then(|| &*String::from(text).leak());
     let param = |name, unit, default, max| ParamInfo { name, unit, default, min: 1, max, doc: "" };

@@ -1,4 +1,4 @@
-//! Hierarchy files. Relies on the simulator for a run that says what is wrong with it.
+//! Hierarchy files. Relies on the checks of the simulator in a run.
 
 use hls_calculus::Mode;
 use hls_check::Derived;
@@ -9,7 +9,7 @@ use hls_sim::{Failure, Options, Simulation};
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 
-/// How many events a run has at most: its length is not what is looked at.
+/// How many events a run has at most: long runs are not the purpose here.
 const EVENTS: usize = 300;
 /// The longest time that is simulated.
 const LENGTH: Nanos = Nanos(50_000_000);
@@ -39,7 +39,7 @@ pub(crate) fn read_and_go_on(policies: &Policies, bytes: &[u8], source: &Source)
     }
 }
 
-/// What must be true of all that is said of a file.
+/// What must be true of all diagnostics of a file.
 fn hold(source: &Source, diagnostics: &[Diagnostic]) {
     assert!(diagnostics.len() <= MAX_DIAGNOSTICS + 1);
     for diagnostic in diagnostics {
@@ -54,7 +54,7 @@ fn go_on(hierarchy: Hierarchy, source: &Source) {
     run_for_a_moment(plan);
 }
 
-/// As `hls check` does: the labels, what is wrong, and what would mend it.
+/// As `hls check` does: the labels, the problems, and their corrections.
 fn analysed(plan: &Plan, source: &Source) {
     let derived = Derived::new(plan, Mode::Tight);
     assert_eq!(derived.analysis.labels.len(), derived.input.graph.edges.len());
@@ -67,8 +67,8 @@ fn analysed(plan: &Plan, source: &Source) {
     }
 }
 
-/// As `hls run` does, with the invariants of the core checked after each event. The workload may be to blame for the
-/// end of a run, and so may a hierarchy that the core has no room for.
+/// As `hls run` does, with the invariants of the core checked after each event. A run may end because of its workload,
+/// or because the core has no room for its hierarchy.
 pub(crate) fn run_for_a_moment(plan: Plan) {
     if plan.threads().count() > MAX_THREADS_THAT_RUN {
         return;

@@ -1,9 +1,9 @@
-//! What reads bytes that others wrote, called with any bytes: the targets of the fuzzer.
+//! The targets of the fuzzer: each gives any bytes to a reader of untrusted bytes.
 //!
-//! A target takes one input, as the fuzzer or a file of the corpus has it, and calls what reads such input in `hls`,
-//! and all that goes on with what was read, with the limits that `hls` gives it. Input may be refused, for whatever
-//! reason; a target panics where the answer breaks a promise of its reader. Relies on panics to end the process.
-//! Never writes a file, and never compiles or loads what an input has.
+//! A target takes one input, from the fuzzer or from a file of the corpus, and calls the code of `hls` that reads such
+//! input, and all the code that works on the result, within the limits that `hls` sets. Input may be refused, for
+//! whatever reason; a target panics where the answer breaks a promise of its reader. Relies on panics to end the
+//! process. Never writes a file, and never compiles or loads the code in an input.
 
 mod declared;
 mod hierarchy;
@@ -25,7 +25,7 @@ pub enum Target {
     Socket,
     /// What a loaded policy declares that it accepts and provides.
     Declared,
-    /// An object in which loaded policies say what they are.
+    /// An object with the descriptions of loaded policies.
     Object,
     /// What processes write into the pages of their schedulers, beside what happens to threads.
     Pages,
@@ -42,7 +42,7 @@ impl Target {
         Target::Pages,
     ];
 
-    /// The name by which the command knows it; its folder in the corpus has that name, too.
+    /// Its name on the command line, which is also the name of its folder in the corpus.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -61,13 +61,13 @@ impl Target {
         Target::ALL.into_iter().find(|target| target.name() == name)
     }
 
-    /// The folder of its inputs that are kept.
+    /// The folder of the inputs that are kept for it.
     #[must_use]
     pub fn corpus(self) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(self.name())
     }
 
-    /// Gives it an input.
+    /// Gives the target an input.
     ///
     /// # Panics
     /// The input has found a defect.

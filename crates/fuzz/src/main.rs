@@ -12,9 +12,9 @@ use std::io::Read;
 use std::process::ExitCode;
 use std::{fs, io};
 
-/// AFL++ says by it that it continues a process that has stopped.
+/// AFL++ sets this variable where it continues a process that has stopped.
 const PERSISTENT: &str = "__AFL_PERSISTENT";
-/// After so many inputs comes a new process: what policies declare is kept until the process ends.
+/// Inputs of a process; then a new one starts, since what policies declare is kept until the process ends.
 const INPUTS: usize = 1000;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! Objects in which loaded policies say what they are: compilers make them from files of users.
+//! Objects with the descriptions of loaded policies: compilers make them from users' files.
 
 use hls_core::{described_policies, limits, policies};
 use hls_hierarchy::Policies;

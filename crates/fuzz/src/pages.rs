@@ -2,16 +2,16 @@
 //! a hierarchy, and a sequence of events in it.
 //!
 //! ```text
-//!   root (fixed-priority) ── neighbour, which goes before all
+//!   root (fixed-priority) ── neighbour, which comes before all
 //!     └─ a scheduler of a process, with VPs for as many CPUs
 //!          ├─ its agent, and two threads
 //!          └─ the next one, up to three below each other
 //! ```
 //!
 //! The first byte says how many CPUs, the second how many schedulers, the third which of them are sealed. After that
-//! each byte is an event, by [`Input::event`], and the bytes that follow it are its arguments. An input that has ended
-//! has zeroes there. Decisions come to an end, and when they have, the core's invariants hold, no thread is on two
-//! CPUs, the neighbour has a CPU if it wants one, and no agent has had more than its allowance.
+//! each byte is an event, by [`Input::event`], and the bytes that follow it are its arguments. Where an input has ended
+//! they are zero. Decisions come to an end, and then the core's invariants hold, no thread is on two CPUs, the
+//! neighbour has a CPU if it wants one, and no agent has had more than its allowance.
 
 use hls_core::pages::{HELD, Knows, UserWord, decision, slice};
 use hls_core::{CoreVp, Params, PolicyInfo, VpState, policies};
@@ -23,7 +23,7 @@ const EVENTS: usize = 300;
 /// Each agent's allowance, and its period.
 const ALLOWANCE: Nanos = Nanos::from_millis(1);
 const EVERY: Nanos = Nanos::from_millis(4);
-/// The script's numbers of the root, and of the thread that goes before all.
+/// The script's numbers of the root, and of the thread that comes before all.
 const ROOT: usize = 0;
 const NEIGHBOUR: usize = 0;
 /// Its priority; threads that move below the root have less.
@@ -71,7 +71,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// The hierarchy, in which all want a CPU but the neighbour.
+    /// Builds the hierarchy, in which all threads except the neighbour want a CPU.
     fn begin(&mut self, cpus: u16, sealed: u8) {
         let one = |params: &[u64]| Params::from_slice(params);
         self.perform(&scheduler(ROOT, "fixed-priority", &[], Vec::new()));
@@ -101,7 +101,7 @@ impl Trial {
         }
     }
 
-    /// All decisions were taken.
+    /// Checks the state after all decisions were taken.
     fn look(&self, event: &Event) {
         let in_words = || format!("event {}, {}", self.performed, EventInWords(event, policies()));
         let machine = &self.stage.machine;
@@ -121,7 +121,7 @@ impl Trial {
 struct Input<'b> {
     bytes: &'b [u8],
     depth: usize,
-    /// How many there have been beside the neighbour.
+    /// How many threads there have been beside the neighbour.
     threads: usize,
 }
 
@@ -148,7 +148,7 @@ impl Input<'_> {
         Nanos(byte * byte * 64)
     }
 
-    /// Any thread but for the neighbour.
+    /// Any thread except the neighbour.
     fn thread(&mut self) -> usize {
         1 + self.below(self.threads) as usize
     }
@@ -216,7 +216,7 @@ impl Input<'_> {
         Event::WritePage { scheduler, word: word.place(), value }
     }
 
-    /// A decision, which has how many events it lacks in the place of the last one that it knows.
+    /// A decision: in place of the last event that it knows it has the number of events that it lacks.
     fn decision(&mut self) -> u64 {
         let knows = match self.below(4) {
             0 => Knows::All,

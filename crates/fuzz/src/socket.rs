@@ -9,8 +9,8 @@
 //!  -100              thread 100 ends
 //!  !3                the engine fails in the third call from now
 //! ```
-//! All other lines are requests of root. Relies on the hierarchy in name only of the tests of `crates/control`, which
-//! checks the core's invariants after every call. Policies are not compiled: a request to load one is refused there.
+//! All other lines are requests of root. Relies on the mock hierarchy of the tests of `crates/control`, which checks
+//! the core's invariants after every call. Policies are not compiled: a request to load one is refused there.
 
 #[path = "../../control/tests/support/mod.rs"]
 mod support;
@@ -23,7 +23,7 @@ use support::{ALICE, BOB, Native, manager};
 
 /// Lines of an input that count.
 const LINES: usize = 40;
-/// The reason of a request that the system failed in the midst of, and that could not be undone.
+/// A part of the error of a request during which the system failed, and which could not be undone.
 const DONE_SOME: &str = "before this, the request moved";
 /// Requests that may be about policies: for each the service rests twice.
 const ABOUT_POLICIES: usize = 2;
@@ -66,7 +66,7 @@ fn with(manager: &Mutex<Manager<Native>>, change: impl FnOnce(&mut Native)) {
     change(manager.lock().expect("no request has panicked").engine());
 }
 
-/// A request is answered in the protocol's form, and refused without a trace.
+/// Makes a request: it is answered in the protocol's form, and a refusal changes nothing.
 fn request(manager: &Mutex<Manager<Native>>, who: Peer, message: &[u8]) {
     let before = hierarchy(manager);
     let answer = answer(manager, who, message);

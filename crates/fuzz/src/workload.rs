@@ -1,4 +1,4 @@
-//! Workloads in rt-app's JSON. Relies on the simulator for a run that says what is wrong with it.
+//! Workloads in rt-app's JSON. Relies on the checks of the simulator in a run.
 
 use crate::hierarchy::run_for_a_moment;
 use hls_hierarchy::model::Hierarchy;
@@ -38,7 +38,7 @@ fn go_on(workload: &Workload) {
     }
 }
 
-/// A hierarchy with a thread for each task, whatever its name; for no more tasks than are quickly simulated.
+/// A hierarchy with a thread for each task, whatever its name; `None` for more tasks than can be simulated quickly.
 fn hierarchy_for(workload: &Workload) -> Option<Hierarchy> {
     let tasks = &workload.tasks;
     if tasks.is_empty() || tasks.len() > 16 {

@@ -1,11 +1,11 @@
-//! Every input that is kept goes through its target again: those that found defects, and those that cover what no
+//! Every input that is kept goes through its target again: inputs that found defects, and inputs that cover what no
 //! other does. `scripts/fuzz` says how an input comes to be kept.
 
 use hls_fuzz::Target;
 use std::fs;
 use std::path::PathBuf;
 
-/// All that is kept is no larger: a clone of the repository has it.
+/// The most that all kept inputs may take: each clone of the repository has them.
 const MOST_BYTES: usize = 1 << 20;
 
 fn inputs(target: Target) -> Vec<(PathBuf, Vec<u8>)> {
@@ -55,7 +55,7 @@ fn pages() {
 }
 
 #[test]
-fn what_is_kept_is_small() {
+fn the_corpus_is_small() {
     let sizes = Target::ALL.into_iter().flat_map(inputs).map(|(_, input)| input.len());
     let all: usize = sizes.sum();
     assert!(all <= MOST_BYTES, "found {all} bytes, expected at most {MOST_BYTES}");

@@ -1,4 +1,4 @@
-//! Golden files: what a person has found good of what a program prints, kept beside the tests that print it again.
+//! Golden files: output of a program that a person has approved, kept beside the tests that print it again.
 //!
 //! A test calls [`assert_golden`] with a file and a text. Where the two differ the test fails, and shows the first line
 //! that does. To accept the new text, run `make bless`, or the test with `HLS_BLESS=1`, and read what git says has
@@ -8,7 +8,7 @@ use std::env;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The variable of the environment that has golden files written anew, whatever its value.
+/// The environment variable that has golden files written anew, whatever its value.
 pub const BLESS: &str = "HLS_BLESS";
 
 /// Whether golden files are to be written anew.
@@ -20,7 +20,7 @@ pub fn is_blessing() -> bool {
     let is_blessing = env::var_os(BLESS).is_some();
     assert!(
         !(is_blessing && env::var_os("CI").is_some()),
-        "found {BLESS} in CI, expected a person who reads"
+        "found {BLESS} in CI, expected a person to read the changes"
     );
     is_blessing
 }

@@ -73,7 +73,7 @@ pub(crate) fn check(declared: &Declarations, attributes: &Attributes, sink: &mut
         if slot != Some(&AGENTS_SLOT) {
             let found = match slot {
                 Some(slot) if *slot < SLOTS as u64 => format!("an agent in slot {slot}"),
-                Some(_) => "an agent in whatever slot is free".to_owned(),
+                Some(_) => "an agent in any free slot".to_owned(),
                 None => format!("an agent below a {}", policy.name),
             };
             let expected = "it with slot=0 below a scheduler whose policy is a process";

@@ -27,7 +27,7 @@ pub struct Origin {
     pub instance: u32,
 }
 
-/// What the graph depends on in a thread, and a workload may decide instead of the file.
+/// What the graph must know of a thread, and a workload may decide instead of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instances {
     /// How many threads there are.

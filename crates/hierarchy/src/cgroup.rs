@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_those_of_the_system() {
+    fn only_the_system_s_units_count() {
         check_units("/", &[]);
         check_units("/init.scope", &["init.scope"]);
         check_units("/system.slice/nginx.service", &["system.slice", "nginx.service"]);

@@ -50,7 +50,7 @@ pub(crate) enum Parent {
     None,
     /// A scheduler.
     Scheduler(usize),
-    /// A scheduler that the file does not name rightly; reported already.
+    /// Not a valid name of a scheduler; reported already.
     Unknown,
 }
 
@@ -379,8 +379,7 @@ impl<'a> Declarer<'a> {
                 match self.sink.ok(value::text(property, "a scheduler's name")) {
                     None => Parent::Unknown,
                     Some(name) if has_braces => {
-                        let found =
-                            format!("a second parent, `{name}`, beside the one in whose braces it stands");
+                        let found = format!("a second parent, `{name}`, beside the one that encloses it");
                         let help =
                             "a join is mentioned once under each parent; all else has one parent".to_owned();
                         self.error(span, "property `parent`", found, "one parent", help.into());

@@ -19,11 +19,11 @@ impl Glob {
         self.0.bytes().filter(|byte| *byte != b'*').count()
     }
 
-    /// Whether the whole name matches. A name is bytes: Linux cuts it where it will, within a character too.
+    /// Whether the whole name matches. A name is bytes: Linux may cut it anywhere, even within a character.
     pub fn matches(&self, name: &[u8]) -> bool {
         let pattern = self.0.as_bytes();
         let (mut in_pattern, mut in_name) = (0, 0);
-        // Behind the last `*`, and where the name goes on when that takes one byte more.
+        // The place behind the last `*`, and where in the name to go on if the `*` takes one more byte.
         let mut retry = None;
         loop {
             match (pattern.get(in_pattern), name.get(in_name)) {

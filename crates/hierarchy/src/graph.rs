@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 
 /// The order and the widths of a graph.
 pub(crate) struct Graph {
-    /// The schedulers, each after all its parents, otherwise in file order. Without those on or below a cycle.
+    /// The schedulers, each after all its parents, otherwise in file order. Without schedulers on or below a cycle.
     pub(crate) order: Vec<usize>,
     /// The edge above the root, if there is one.
     pub(crate) root: Option<usize>,
@@ -133,7 +133,7 @@ fn report_depth(declared: &Declarations, links: &Links, order: &[usize], sink: &
 /// Finds the one scheduler without a parent; reports others, and threads without one.
 fn find_root(declared: &Declarations, edges: &[Edge], sink: &mut Sink) -> Option<usize> {
     let mut root: Option<(usize, &str)> = None;
-    let help = "parent=\"NAME\" hangs what stands at the top of the file below a scheduler".to_owned();
+    let help = "parent=\"NAME\" puts a node at the top of the file below a scheduler".to_owned();
     for (at, edge) in edges.iter().enumerate().filter(|(_, edge)| edge.parent == Parent::None) {
         let error = match (edge.child, root) {
             (Child::Thread(thread), _) => {

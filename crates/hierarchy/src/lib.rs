@@ -39,9 +39,9 @@
 //! the highest) with `task "NAME"` in its braces, each as `periodic` has it; or, for the thread in slot 0 of a
 //! scheduler with a process as its policy, where that is simulated, `agent by cost slice? behind?`.
 //!
-//! On a real machine a thread of the file stands for threads there, and a scheduler may have an owner:
+//! On a real machine a thread of the file matches threads there, and a scheduler may have an owner:
 //! ```kdl
-//! time-sharing "rest" priority=0 default=#true           // for threads that no `thread` stands for; at most one
+//! time-sharing "rest" priority=0 default=#true           // for threads that no `thread` matches; at most one
 //! round-robin "hls" priority=2 service=#true             // where the threads of hls itself go; at most one
 //! proportional-share "PS" priority=1 owner="alice" {     // she, or owner=1000, may change what is below it, within
 //!     thread "film" command="mpv film.mkv"               // what it is guaranteed
@@ -49,13 +49,13 @@
 //! }
 //! ```
 //! A thread says at most one of: `command`, which the engine starts (words as a shell splits them, but no shell sees
-//! them), with all that descends from it; `pid`, a thread or all threads of a process; `comm`, the name of threads with
+//! them), with all its descendants; `pid`, a thread or all threads of a process; `comm`, the name of threads with
 //! `*` and `?`; `cgroup`, a path within cgroup v2 with all below it; `unit`, a service, scope or slice of the system's
 //! systemd (what a user's own systemd runs is named by its cgroup). As many of those threads belong to it as it has
 //! instances; the others wait in the default. In the simulator all this says nothing: there a thread does what its
 //! workload says, or else computes.
 //!
-//! A scheduler with a process as its policy may say by what `command` the engine starts that process:
+//! A scheduler with a process as its policy may name the `command` with which the engine starts that process:
 //! ```kdl
 //! user-level "S" command="./my-sched" { thread "a" slot=1; }    // and a thread `S-agent` in slot 0, the command's own
 //! ```

@@ -11,8 +11,8 @@ use crate::syntax::{self, Node};
 use crate::value;
 use kdl::KdlValue;
 
-/// Those `load` statements of a hierarchy file that can be read. [`crate::read_with`] reports what is wrong with the
-/// others and with the rest of the file.
+/// The `load` statements of a hierarchy file that can be read. [`crate::read_with`] reports the others, and what is
+/// wrong with the rest of the file.
 pub fn loads(bytes: &[u8]) -> Vec<LoadStatement> {
     let mut unheard = Sink::default();
     let Some(text) = crate::text::text(bytes, &mut unheard) else { return Vec::new() };
@@ -20,8 +20,7 @@ pub fn loads(bytes: &[u8]) -> Vec<LoadStatement> {
     statements(&nodes).filter_map(|node| load(node, &mut unheard)).collect()
 }
 
-/// All `load` statements. Reports two that give one name, and one that gives the name of a policy that need not be
-/// loaded.
+/// All `load` statements. Reports two statements with one name, and the name of a policy that need not be loaded.
 pub(crate) fn read(nodes: &[Node], policies: &Policies, sink: &mut Sink) -> Vec<LoadStatement> {
     let mut loads: Vec<LoadStatement> = Vec::new();
     for node in statements(nodes) {
@@ -34,7 +33,7 @@ pub(crate) fn read(nodes: &[Node], policies: &Policies, sink: &mut Sink) -> Vec<
             let error = Diagnostic::error(load.span.clone(), "`load`", found, expected);
             sink.add(error.help(help()).first(first.span.clone()));
         } else if policies.find(&name).is_some_and(|policy| policy.declared.is_none()) {
-            let found = format!("the name `{name}`, which is that of a policy that need not be loaded");
+            let found = format!("the name `{name}` of a policy that need not be loaded");
             sink.add(Diagnostic::error(load.span.clone(), "`load`", found, expected).help(help()));
         }
         loads.push(load);

@@ -60,7 +60,7 @@ impl Hierarchy {
         &self.edges[edge.0]
     }
 
-    /// Index into `schedulers` of the one for all threads that no node of the file stands for, if the file has one.
+    /// Index into `schedulers` of the one for all threads that no node of the file matches, if the file has one.
     pub fn default_scheduler(&self) -> Option<usize> {
         self.schedulers.iter().position(|scheduler| scheduler.is_default)
     }
@@ -81,7 +81,7 @@ impl Hierarchy {
 }
 
 /// The share of a thread that nobody placed, in the weights of Linux's fair class. In the kernel engine it is the share
-/// at nice 0: each nice value less multiplies a thread's share by 1.25, from 15 at nice 19 to 88,818 at nice -20.
+/// at nice 0: each step down multiplies a thread's share by 1.25, from 15 at nice 19 to 88,818 at nice -20.
 pub const SHARE_OF_NICE_0: u64 = 1024;
 
 /// The parameters, in the policy's order, that the VP of a thread that nobody placed has below a scheduler of this
@@ -159,7 +159,7 @@ pub struct Scheduler {
     pub params: Vec<u64>,
     /// The user that may change what is below it while it runs, within its guarantee; `None`: root alone.
     pub owner: Option<Placed<User>>,
-    /// Whether the threads of a real machine that no node of the file stands for go here. One scheduler at most has it.
+    /// Whether the threads of a real machine that no node of the file matches go here. One scheduler at most has it.
     pub is_default: bool,
     /// Whether the threads of `hls` itself go here. One scheduler at most has it.
     pub is_service: bool,
@@ -178,7 +178,7 @@ pub enum User {
     Uid(u32),
 }
 
-/// The threads of a real machine that a thread of the file stands for. They become its instances, up to their number.
+/// The threads of a real machine that a thread of the file matches. They become its instances, up to their number.
 /// The simulator ignores them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Who {
@@ -244,7 +244,7 @@ pub struct Thread {
     pub affinity: Option<Vec<u16>>,
     /// What it needs: a guarantee that the derived one must imply.
     pub need: Option<Guarantee>,
-    /// Which threads of a real machine it stands for; `None`: none, until one is moved here.
+    /// Which threads of a real machine it matches; `None`: none, until one is moved here.
     pub who: Option<Placed<Who>>,
     /// Where it stands in the file.
     pub span: Span,

@@ -52,14 +52,14 @@ impl Queues {
         Ok(id)
     }
 
-    /// Reads how many entries this property says the queue holds. All properties that say so must say the same.
+    /// Reads how many entries this property says the queue holds. All such properties must state the same number.
     pub(crate) fn holds(&mut self, id: QueueId, property: &Property) -> Result<(), Refusal> {
         let holds = value::whole(property, HOLDS)? as u32;
         let queue = &mut self.named[id as usize];
         let place = property.value.span.clone();
         match &queue.holds {
             Some((before, first)) if *before != holds => {
-                let expected = format!("{before}, as where it was first said");
+                let expected = format!("{before}, as stated first");
                 let error = Diagnostic::error(place, "property `holds`", holds.to_string(), expected);
                 Err(error.first(first.clone()).into())
             }

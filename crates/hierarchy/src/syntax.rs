@@ -236,7 +236,7 @@ impl Parser<'_, '_> {
         let node = match self.state {
             State::Entries(node) | State::Braces(node) => node,
             State::Between | State::Behind => {
-                self.error(span.clone(), "`{`", "a node before it whose children it holds");
+                self.error(span.clone(), "`{`", "a node before it");
                 None
             }
         };

@@ -1,8 +1,8 @@
-//! What a file says about a real machine: the threads that a `thread` stands for, the default scheduler, the scheduler
-//! for the threads of `hls`, the owner of a scheduler.
+//! What a file says about a real machine: the threads that a `thread` matches, the default scheduler, the scheduler for
+//! the threads of `hls`, the owner of a scheduler.
 //!
-//! Never asks a machine: whether there is such a user, process or cgroup is for the command that runs the hierarchy to
-//! find out; the model has the places in the file for its messages.
+//! Never asks a machine: the command that runs the hierarchy finds out whether there is such a user, process or cgroup;
+//! for its messages, the model has the places in the file.
 
 use crate::attributes::Attributes;
 use crate::cgroup;
@@ -40,7 +40,7 @@ const MAX_PID: u64 = 1 << 22;
 const NO_UID: u32 = u32::MAX;
 const MAX_USER_BYTES: usize = 255;
 
-/// Reads the threads that one property stands for.
+/// Reads which threads one property matches.
 type Rule = fn(&Property) -> Result<Who, Refusal>;
 
 const RULES: [(&str, Rule); 6] = [
@@ -52,7 +52,7 @@ const RULES: [(&str, Rule); 6] = [
     ("source", source),
 ];
 
-/// Reads which threads of the machine a thread of the file stands for; reports a second property that says so.
+/// Reads which threads of the machine a thread of the file matches; reports a second property that says so.
 pub(crate) fn read(properties: &mut Properties, sink: &mut Sink) -> Option<Placed<Who>> {
     let mut who = None;
     let mut first: Option<&Property> = None;
@@ -74,7 +74,7 @@ pub(crate) fn read(properties: &mut Properties, sink: &mut Sink) -> Option<Place
     who
 }
 
-/// Reads the command that a scheduler's process is started by.
+/// Reads the command that starts a scheduler's process.
 pub(crate) fn agent(property: &Property, sink: &mut Sink) -> Option<Placed<Who>> {
     sink.ok(command(property)).map(|value| Placed { value, span: property.value.span.clone() })
 }
@@ -163,7 +163,7 @@ pub(crate) fn check(attributes: &Attributes, sink: &mut Sink) {
         };
         let mut above = cgroup::upwards(path).skip(1);
         if let Some(first) = above.find_map(|above| claims.get(&Who::Cgroup(above.to_owned()))) {
-            report_claimed(thread, who, first, "a cgroup below that of", sink);
+            report_claimed(thread, who, first, "a cgroup below the cgroup of", sink);
         }
     }
 }

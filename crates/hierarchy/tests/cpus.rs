@@ -3,7 +3,7 @@
 use hls_hierarchy::{Cpus, Policies, read_with};
 
 #[test]
-fn whoever_reads_a_file_says_whether_it_may_decide() {
+fn the_caller_says_whether_the_file_may_decide() {
     const SILENT: &str = "round-robin { thread \"t\" }";
     const STATED: &str = "machine cpus=2\nround-robin { thread \"t\" }";
     for (text, cpus, found) in [

@@ -23,7 +23,7 @@ const ENTRY_BYTES: u64 = 48;
 const PARAM_BYTES: u64 = 48;
 const MESSAGE_BYTES: u64 = 32;
 
-/// The longest text that is read, in bytes. The longest text of a built-in policy has a twentieth of it.
+/// The longest text that is read, in bytes. The longest text of a built-in policy is a twentieth as long.
 const MAX_TEXT: usize = 4096;
 
 /// The most messages of a policy.

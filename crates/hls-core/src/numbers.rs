@@ -1,5 +1,5 @@
-//! The core's numbers as types, so that a scheduler's number is not mistaken for a VP's, nor either for a number of
-//! the plan or of the result. Any code may make one from a bare number, such as one from a tape or from the command
+//! The core's numbers as types, so that the numbers of schedulers, of VPs, of the plan and of the result are not
+//! mistaken for each other. Any code may make one from a bare number, such as one from a tape or from the command
 //! line of a debugger.
 
 use std::fmt;

@@ -66,7 +66,7 @@ mirror! {
     pub struct KernelSlot = "struct hls_kernel_slot" {
         /// The number that identifies it to the process; 0: the slot is free.
         pub child: u64,
-        /// CPU time that it had had when it last lost a CPU.
+        /// Its CPU time when it last lost a CPU.
         pub ran_ns: u64,
         /// The number of its last event.
         pub event: u64,
@@ -207,7 +207,7 @@ impl UserWord {
     }
 }
 
-/// The object with the last event that a decision must take into account; `include/hls_pages.h`.
+/// Which object's last event a decision must take into account; `include/hls_pages.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knows {
     /// The scheduler.

@@ -63,7 +63,7 @@ pub struct PolicyInfo {
     pub state_version: u32,
     /// The most VPs that an instance schedules.
     pub max_children: u32,
-    /// What is true of it.
+    /// The properties that it states.
     pub properties: PolicyProperties,
     /// Parameters of an instance.
     pub scheduler_params: Vec<ParamInfo>,
@@ -242,7 +242,7 @@ pub(crate) fn invariant(number: u32) -> &'static str {
 pub fn violation(number: u64) -> &'static str {
     // SAFETY: a constant of the C side.
     unsafe {
-        in_words(ffi::hls_library.violations, number, "its policy did what this version has no word for")
+        in_words(ffi::hls_library.violations, number, "its policy did something unknown to this version")
     }
 }
 

@@ -11,7 +11,7 @@ macro_rules! ops {
         /// An entry point of the core. `core/call.h` says how each uses the fields of a [`Call`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u32)]
-        #[allow(missing_docs, reason = "the names are those of the entry points")]
+        #[allow(missing_docs, reason = "they are named like the entry points")]
         pub enum Op {
             $($name = $number,)*
         }

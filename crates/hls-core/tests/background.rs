@@ -51,7 +51,7 @@ fn the_background_is_served_in_order_of_arrival() {
 
 /// A request of 3 that comes at 1 beside a task that takes 2 of each 4 is done at 8.
 #[test]
-fn a_request_has_what_tasks_leave() {
+fn a_request_gets_the_time_that_tasks_leave() {
     let (mut machine, threads) = bench(&[4, 0]);
     threads.iter().for_each(|&thread| machine.block(thread));
     machine.wake(threads[1]);

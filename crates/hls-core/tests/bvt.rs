@@ -49,8 +49,8 @@ impl Bench {
             let before: Vec<u64> = self.ran();
             let now = self.machine.now;
             self.machine.run_to(now + Nanos(MS));
-            let who = (self.ran().iter().zip(&before)).position(|(now, before)| now - before == MS);
-            runs.push(who.map_or('.', |who| ['f', 'g', 'h', 'k'][who]));
+            let nth = (self.ran().iter().zip(&before)).position(|(now, before)| now - before == MS);
+            runs.push(nth.map_or('.', |nth| ['f', 'g', 'h', 'k'][nth]));
         }
         runs
     }
@@ -72,7 +72,7 @@ fn two_even_threads_take_turns_as_long_as_the_allowance_lets_them() {
 
 /// The second thread is charged twice as much for a millisecond, and may get ahead by twice as much.
 #[test]
-fn who_has_twice_the_share_runs_for_twice_as_long() {
+fn a_thread_with_twice_the_share_runs_for_twice_as_long() {
     let mut bench = Bench::new(4, &[[2, 0, 0, 0], EVEN]);
     bench.wake(0);
     bench.wake(1);
@@ -211,7 +211,7 @@ fn a_stall_without_credit_is_a_sleep() {
 /// The second thread is behind by 6 when its page is there. It keeps 3 of these, and so it runs at once, until it is
 /// ahead by the allowance of 2. A voluntary sleep keeps nothing.
 #[test]
-fn who_stalls_keeps_its_credit() {
+fn a_stalled_thread_keeps_its_credit() {
     let run = |stalls: bool| {
         let mut bench = Bench::with(&[2, 3], &[EVEN, EVEN]);
         bench.wake(0);
@@ -246,7 +246,7 @@ fn a_credit_is_a_cap() {
 /// In the paper a stalled thread holds the scheduler's virtual time back, and all threads that wake up go on from
 /// there. Here a thread that wakes up meanwhile has saved nothing.
 #[test]
-fn who_stalls_holds_nobody_back() {
+fn a_stalled_thread_holds_nobody_back() {
     let mut bench = Bench::with(&[2, 3], &[EVEN, EVEN, EVEN]);
     bench.wake(0);
     bench.wake(1);
@@ -268,7 +268,7 @@ fn who_stalls_holds_nobody_back() {
 /// units of 10 ms the first thread is charged tenfold, and gets a tenth of the CPU time of the third thread, which
 /// has the same share. The paper assumes an error of one unit.
 #[test]
-fn in_units_who_is_preempted_often_gets_a_part_of_its_share() {
+fn in_units_a_thread_that_is_preempted_often_gets_a_part_of_its_share() {
     let run = |unit: u64| {
         let mut bench = Bench::with(&[20, 0, unit], &[EVEN, [1000, 1000, 0, 0], EVEN]);
         bench.wake(0);
@@ -299,8 +299,8 @@ fn on_two_cpus(migration: u64) -> [String; 2] {
     let mut runs = [String::new(), String::new()];
     for end in 1..=24 {
         for (runs, running) in runs.iter_mut().zip(&machine.running) {
-            let who = threads.iter().position(|&vp| Some(vp) == *running);
-            runs.push(who.map_or('.', |who| ['f', 'g', 'h'][who]));
+            let nth = threads.iter().position(|&vp| Some(vp) == *running);
+            runs.push(nth.map_or('.', |nth| ['f', 'g', 'h'][nth]));
         }
         machine.run_to(Nanos(end * MS));
     }
@@ -467,7 +467,7 @@ fn with_threshold(threshold: u64) -> String {
 /// 5. But after 6 the hog below it, which does not warp, is the next to run: so the scheduler is at 10, and the first
 /// hog runs until 12. Then the hog below gets 4, and the thread comes again, ahead of both hogs.
 #[test]
-fn from_the_threshold_on_a_scheduler_warps_by_all_of_its_own() {
+fn from_the_threshold_on_a_scheduler_warps_fully() {
     let expected = "ggggggfffffffffhhhhggggffffffff";
     assert_eq!(with_threshold(3 * MS), expected);
     // A warp of the threshold itself is enough.

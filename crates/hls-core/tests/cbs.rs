@@ -37,7 +37,7 @@ fn a_soft_server_runs_ahead_and_isolates() {
 
 /// After a soft server has run ahead, the others run first: alone for 40 ms, `a` has put its deadline off to 210 ms.
 #[test]
-fn who_ran_ahead_waits() {
+fn a_server_that_ran_ahead_waits() {
     let (mut machine, threads) = bench(1, &[[2, 10, SOFT], [2, 10, SOFT]]);
     machine.wake(threads[0]);
     assert_eq!(timeline(&mut machine, &threads, 40), "a".repeat(40));
@@ -52,9 +52,9 @@ fn hard_servers_sleep_until_their_deadlines() {
     assert_eq!(timeline(&mut machine, &threads, 20), "aabbbaa...".repeat(2));
 }
 
-/// At 6 the rest of the period, which ends at 10, is worth 2 of 5.
+/// At 6, 4 of the period are left, for which the server's rate gives a budget of 2.
 #[test]
-fn a_hard_server_that_wakes_has_what_the_rest_of_its_period_is_worth() {
+fn a_hard_server_that_wakes_up_has_its_rate_of_the_rest_of_the_period() {
     let (mut machine, threads) = bench(1, &[[5, 10, HARD]]);
     machine.wake(threads[0]);
     machine.run_to(Nanos(MS));
@@ -66,7 +66,7 @@ fn a_hard_server_that_wakes_has_what_the_rest_of_its_period_is_worth() {
 
 /// The same with a soft server: it begins a period at 6, which ends at 16, after the period of `b`.
 #[test]
-fn a_soft_server_that_wakes_begins_anew_where_too_much_is_left() {
+fn a_soft_server_that_wakes_up_with_too_much_left_begins_a_period() {
     let begun_at = |wake_up: u64| {
         let (mut machine, threads) = bench(1, &[[5, 10, SOFT], [2, 9, HARD]]);
         machine.wake(threads[0]);
@@ -90,7 +90,7 @@ fn on_several_cpus_the_earliest_deadlines_run() {
 
 /// If a slice ends late, a hard server pays for it, and a soft one puts its deadline off accordingly.
 #[test]
-fn what_was_had_too_much_is_paid() {
+fn an_overrun_is_paid() {
     let late = |kind| {
         let (mut machine, threads) = bench(1, &[[2, 10, kind]]);
         machine.wake(threads[0]);
@@ -99,13 +99,13 @@ fn what_was_had_too_much_is_paid() {
         machine.settled();
         (timeline(&mut machine, &threads, 27), threads)
     };
-    // 3 too much: this costs the budget at 10, and half of the budget at 20.
+    // An overrun of 3: this costs the budget at 10, and half of the budget at 20.
     assert_eq!(late(HARD).0, ".".repeat(15) + "a" + ".........aa");
     assert_eq!(late(SOFT).0, "a".repeat(27));
 }
 
 #[test]
-fn what_is_no_server_is_refused() {
+fn bad_parameters_are_refused() {
     let (mut machine, threads) = bench(1, &[[2, 10, HARD]]);
     let root = CoreScheduler(1);
     for params in [[11 * MS, 10 * MS, 0], [MS / 2_000, 10 * MS, 0], [MS, 10 * MS, 2]] {

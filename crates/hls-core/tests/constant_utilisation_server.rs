@@ -59,7 +59,7 @@ fn jobs_begin_at_the_deadlines_before_them() {
 }
 
 #[test]
-fn who_always_wants_the_cpu_has_a_budget_in_every_period() {
+fn a_busy_server_has_a_budget_in_every_period() {
     let (mut machine, threads) = bench(1, &[[2, 5], [3, 10]]);
     wake(&mut machine, &threads);
     assert_eq!(timeline(&mut machine, &threads, 20), "aabbbaa...".repeat(2));
@@ -68,7 +68,7 @@ fn who_always_wants_the_cpu_has_a_budget_in_every_period() {
 /// `a` has used 1 of its 5 in every 10, which corresponds to 2 of the period: until 2 it gets nothing, from then on a
 /// whole budget.
 #[test]
-fn who_sleeps_waits_until_the_job_was_due() {
+fn a_server_that_wakes_up_waits_until_its_job_was_due() {
     let woken_at = |wake_up: u64| {
         let (mut machine, threads) = bench(1, &[[5, 10]]);
         machine.wake(threads[0]);
@@ -119,7 +119,7 @@ fn on_several_cpus_the_earliest_deadlines_run() {
 
 /// If a slice ends late, the next budgets pay, also if the child sleeps.
 #[test]
-fn what_was_had_too_much_is_paid() {
+fn an_overrun_is_paid() {
     for sleeps in [false, true] {
         let (mut machine, threads) = bench(1, &[[2, 10]]);
         machine.wake(threads[0]);
@@ -132,27 +132,27 @@ fn what_was_had_too_much_is_paid() {
             machine.wake(threads[0]);
         }
         machine.run_to(Nanos(10 * MS));
-        // 3 too much: this costs the budget at 10, and half of the budget at 20.
+        // An overrun of 3: this costs the budget at 10, and half of the budget at 20.
         assert_eq!(timeline(&mut machine, &threads, 22), "..........a.........aa");
     }
 }
 
 /// A job that missed its deadline because others had the CPU is given up.
 #[test]
-fn who_was_promised_too_much_does_not_catch_up() {
+fn an_overcommitted_server_does_not_catch_up() {
     let (mut machine, threads) = bench(1, &[[5, 10], [8, 11]]);
     wake(&mut machine, &threads);
     machine.run_to(Nanos(110 * MS));
     machine.block(threads[1]);
     let ran: Vec<char> = timeline(&mut machine, &threads, 40).chars().collect();
     assert!(
-        ran[10..].windows(10).all(|window| window.iter().filter(|who| **who == 'a').count() == 5),
+        ran[10..].windows(10).all(|window| window.iter().filter(|one| **one == 'a').count() == 5),
         "{ran:?}"
     );
 }
 
 #[test]
-fn what_is_no_server_is_refused() {
+fn bad_parameters_are_refused() {
     let (mut machine, threads) = bench(1, &[[2, 10]]);
     let root = CoreScheduler(1);
     for params in [[11 * MS, 10 * MS], [MS / 2_000, 10 * MS]] {

@@ -48,7 +48,7 @@ fn a_budget_waits_for_its_thread() {
 
 /// A sleep does not renew a budget, whatever its length in relation to the period.
 #[test]
-fn who_sleeps_has_what_was_left() {
+fn a_sleep_renews_no_budget() {
     let (mut machine, threads) = bench(&[[3, 10, 1]]);
     assert_eq!(timeline(&mut machine, &threads, 2), "aa");
     machine.block(threads[0]);

@@ -20,9 +20,9 @@ fn bench(threads: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {
 fn quanta(machine: &mut Machine, threads: &[CoreVp], quanta: u64) -> String {
     (0..quanta)
         .map(|_| {
-            let who = threads.iter().position(|&thread| machine.running[0] == Some(thread));
+            let nth = threads.iter().position(|&thread| machine.running[0] == Some(thread));
             machine.run_to(machine.now + Nanos(QUANTUM));
-            who.map_or('.', |who| ['a', 'b', 'c'][who])
+            nth.map_or('.', |nth| ['a', 'b', 'c'][nth])
         })
         .collect()
 }
@@ -90,7 +90,7 @@ fn a_moment_of_sleep_gains_nothing() {
 /// time advances as slowly as before, so that a third VP, which comes now, goes before the one that left and came
 /// back.
 #[test]
-fn who_leaves_counts_until_it_is_caught_up_with() {
+fn a_vp_that_leaves_ahead_counts_until_the_virtual_time_catches_up() {
     let (mut machine, threads) = bench(&[[1, 0], [1, 0], [1, 0]]);
     machine.wake(threads[0]);
     machine.wake(threads[1]);
@@ -126,7 +126,7 @@ fn several_become_eligible_at_once() {
 /// If all runnable VPs are ahead of their shares, the virtual time jumps, also past the debt of a sleeper. That debt
 /// is then paid: when it wakes up, the VP goes on at the virtual time, and is not owed the time that was jumped over.
 #[test]
-fn a_sleeper_is_not_owed_what_the_virtual_time_has_passed_over() {
+fn a_sleeper_is_not_owed_time_that_was_jumped_over() {
     let (mut machine, threads) = bench(&[[1, 100 * MS], [1, 0], [1, 0], [1, 500 * MS]]);
     let [a, b, c, never] = threads[..] else { unreachable!() };
     machine.wake(a);
@@ -148,7 +148,7 @@ fn a_sleeper_is_not_owed_what_the_virtual_time_has_passed_over() {
 /// In one quantum the virtual time passes two sleepers, and then a VP with a short request: this VP does not wait for
 /// another quantum.
 #[test]
-fn who_becomes_eligible_behind_several_sleepers_runs_at_once() {
+fn a_vp_that_becomes_eligible_behind_several_sleepers_runs_at_once() {
     let (mut machine, threads) = bench(&[[1, 5 * MS / 2], [1, 0], [1, 0], [1, 500 * MS]]);
     let [short, first, second, long] = threads[..] else { unreachable!() };
     threads.iter().for_each(|&thread| machine.wake(thread));
@@ -219,7 +219,7 @@ fn a_debt_stays_the_same_when_the_share_changes() {
 
 /// A VP that leaves for good with a debt counts until it would have paid: otherwise others would be late for ever.
 #[test]
-fn who_leaves_for_good_does_not_leave_its_debt_to_others() {
+fn a_vp_that_leaves_for_good_does_not_leave_its_debt_to_others() {
     let (mut machine, threads) = bench(&[[2, 700 * MS], [1, 500 * MS], [1, 0]]);
     threads.iter().for_each(|&thread| machine.wake(thread));
     machine.run_to(Nanos(600 * MS));

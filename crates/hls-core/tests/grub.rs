@@ -62,7 +62,7 @@ fn a_server_that_sleeps_is_active_until_its_virtual_time() {
 /// In cbs `a` would have put its deadline off to 210 ms, and then would have waited for long: here it has used only
 /// its own bandwidth.
 #[test]
-fn who_ran_ahead_with_the_bandwidth_of_others_does_not_wait() {
+fn a_server_that_ran_ahead_on_reclaimed_bandwidth_does_not_wait() {
     let (mut machine, threads) = bench(1, WHOLE, &[[2, 10, SOFT], [2, 10, SOFT]]);
     machine.wake(threads[0]);
     assert_eq!(timeline(&mut machine, &threads, 40), "a".repeat(40));
@@ -74,7 +74,7 @@ fn who_ran_ahead_with_the_bandwidth_of_others_does_not_wait() {
 /// at 16, behind `b`, due at 12, and `c`, which comes, too, and is due at 15; if it is hard it goes on, due at 10,
 /// with 2. If it comes at 7 it is due at 17, before `c`. Next to nothing is reclaimed.
 #[test]
-fn who_wakes_up_goes_on_from_its_virtual_time() {
+fn a_server_that_wakes_up_goes_on_from_its_virtual_time() {
     let woken = |kind: u64, wake_up: u64| {
         let (mut machine, threads) = bench(1, 1, &[[5, 10, kind], [4, 12, HARD], [1, 11, HARD]]);
         wake(&mut machine, &threads[..2]);
@@ -151,7 +151,7 @@ fn on_several_cpus_nothing_is_reclaimed() {
 
 /// If a slice ends late, a hard server pays for it, and a soft one puts its deadline off accordingly.
 #[test]
-fn what_was_had_too_much_is_paid() {
+fn an_overrun_is_paid() {
     let late = |kind| {
         let (mut machine, threads) = bench(1, 200_000, &[[2, 10, kind]]);
         machine.wake(threads[0]);
@@ -160,13 +160,13 @@ fn what_was_had_too_much_is_paid() {
         machine.settled();
         timeline(&mut machine, &threads, 27)
     };
-    // 3 too much: this costs the budget at 10, and half of the budget at 20.
+    // An overrun of 3: this costs the budget at 10, and half of the budget at 20.
     assert_eq!(late(HARD), ".".repeat(15) + "a" + ".........aa");
     assert_eq!(late(SOFT), "a".repeat(27));
 }
 
 #[test]
-fn what_is_no_server_is_refused() {
+fn bad_parameters_are_refused() {
     let (mut machine, threads) = bench(1, WHOLE, &[[2, 10, HARD]]);
     let root = CoreScheduler(1);
     for params in [[11 * MS, 10 * MS, 0], [MS / 2_000, 10 * MS, 0], [MS, 10 * MS, 2]] {

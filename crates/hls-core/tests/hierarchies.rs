@@ -30,7 +30,7 @@ fn idle_cpus_are_used_and_affinity_binds() {
 }
 
 #[test]
-fn who_loses_a_cpu_that_goes_takes_another() {
+fn a_thread_on_a_cpu_that_goes_takes_another_cpu() {
     let mut m = Machine::new(2, None);
     let fp = m.root("fixed-priority", &[]);
     let ts = m.scheduler("time-sharing", &[]);
@@ -109,7 +109,7 @@ fn a_cpu_that_goes_is_one_that_is_there_and_not_the_last() {
 }
 
 #[test]
-fn what_is_watched_is_told_as_it_stands() {
+fn a_watched_vp_has_its_present_state_recorded() {
     let mut m = Machine::new(1, None);
     let fp = m.root("fixed-priority", &[]);
     let [runs, waits, sleeps] = [2, 1, 0].map(|priority| m.thread(fp, &[priority]));
@@ -165,7 +165,7 @@ fn a_change_of_a_thread_is_no_sleep_and_no_wakeup() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_changes_nothing() {
+fn impossible_calls_are_refused_and_change_nothing() {
     let mut m = Machine::new(1, None);
     let fp = m.root("fixed-priority", &[]);
     let join = m.below(fp, &[1], "join", &[]);

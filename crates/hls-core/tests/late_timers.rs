@@ -167,7 +167,7 @@ fn sleeping_pays_no_debt() {
 }
 
 #[test]
-fn time_that_others_stole_is_no_debt() {
+fn stolen_time_is_no_debt() {
     for policy in POLICIES {
         let (mut m, vp) = machine(policy, MS, 10 * MS);
         m.wake(vp);
@@ -186,7 +186,7 @@ fn time_that_others_stole_is_no_debt() {
 }
 
 #[test]
-fn no_debt_lasts_longer_than_that_of_a_tick() {
+fn a_debt_has_a_bound() {
     for policy in POLICIES {
         let (mut m, vp) = machine(policy, MS, 10 * MS);
         m.wake(vp);

@@ -40,7 +40,7 @@ fn equal_slacks_take_turns_of_two_quanta() {
 /// A thread that wakes up with less slack preempts; otherwise the running thread's slice ends when the other's slack
 /// is less by a quantum.
 #[test]
-fn who_wakes_up_with_less_slack_preempts_in_time() {
+fn a_thread_that_wakes_up_with_less_slack_preempts_in_time() {
     let (mut machine, threads) = bench(2, &[[10, 30], [3, 20], [3, 8]]);
     threads.iter().for_each(|&thread| machine.block(thread));
     machine.wake(threads[0]);

@@ -23,10 +23,10 @@ fn bench(priorities: &[u64]) -> (Machine, Vec<CoreVp>) {
 
 /// Which thread runs in each of the next ticks: `a`, `b`, `c`, or none.
 fn ticks(machine: &mut Machine, threads: &[CoreVp], ticks: u64) -> String {
-    let who = |machine: &Machine| threads.iter().position(|&thread| machine.running[0] == Some(thread));
+    let nth = |machine: &Machine| threads.iter().position(|&thread| machine.running[0] == Some(thread));
     (0..ticks)
         .map(|_| {
-            let runs = who(machine).map_or('.', |who| ['a', 'b', 'c', 'd'][who]);
+            let runs = nth(machine).map_or('.', |nth| ['a', 'b', 'c', 'd'][nth]);
             machine.run_to(machine.now + Nanos(TICK));
             runs
         })
@@ -52,7 +52,7 @@ fn equals_have_turns() {
 /// A thread that sleeps through epochs saves 9, 10, 11, 11... ticks (counter / 2 + 6), preempts, and runs for these
 /// ticks.
 #[test]
-fn who_sleeps_saves_up_to_two_quanta() {
+fn a_sleeper_saves_up_to_two_quanta() {
     // Three quanta of the hog end three epochs; a time in which no thread ran ends none.
     for (epochs, saved) in [(0, 6), (1, 9), (2, 10), (3, 11), (20, 11)] {
         let (mut machine, threads) = bench(&[USUAL, USUAL]);
@@ -60,7 +60,7 @@ fn who_sleeps_saves_up_to_two_quanta() {
         machine.run_to(Nanos(TICK * (6 * epochs + 1)));
         machine.wake(threads[1]);
         let runs = ticks(&mut machine, &threads, 20);
-        let burst = runs.chars().skip_while(|&who| who == 'a').take_while(|&who| who == 'b').count();
+        let burst = runs.chars().skip_while(|&one| one == 'a').take_while(|&one| one == 'b').count();
         assert_eq!(burst, saved, "{epochs} epochs: {runs}");
         assert!(epochs == 0 || runs.starts_with('b'), "{epochs} epochs: {runs}");
     }
@@ -101,7 +101,7 @@ fn nobody_sleeps_through_the_ticks() {
 
 /// A thread that yields goes on in the next epoch, with half of what it had left besides its quantum.
 #[test]
-fn who_yields_keeps_half_of_its_counter() {
+fn a_thread_that_yields_keeps_half_of_its_counter() {
     let (mut machine, threads) = bench(&[USUAL, USUAL]);
     assert_eq!(ticks(&mut machine, &threads, 2), "aa");
     machine.core.yield_now(threads[0], machine.now);

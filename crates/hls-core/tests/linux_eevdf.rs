@@ -84,7 +84,7 @@ fn a_shorter_slice_preempts() {
 /// Lag survives sleep: a thread that was owed 1.5 ms when it blocked is owed 1.5 ms when it comes back a second
 /// later.
 #[test]
-fn who_is_owed_something_gets_it_later() {
+fn a_thread_that_is_owed_time_gets_it_later() {
     for (sleeps_at, first) in [(3, true), (6, false)] {
         let (mut machine, threads) = bench(&[[20, 0], [20, 0]]);
         wake_all(&mut machine, &threads);
@@ -146,7 +146,7 @@ fn a_nice_value_may_change_while_the_vp_runs() {
 /// of one of weight 1586 (nice -2), sleeps for a moment while that one sleeps, and comes back with its lag when only
 /// the hog is there.
 #[test]
-fn lag_is_paid_by_who_is_there() {
+fn lag_is_paid_by_the_threads_that_are_there() {
     let (mut machine, threads) = bench(&[[1, 100], [22, 100_000], [18, 100_000]]);
     let [hog, many, owed] = threads[..] else { panic!("three") };
     machine.wake(hog);

@@ -76,7 +76,7 @@ fn the_same_seed_draws_the_same() {
 /// Section 3.4: of two threads with equal tickets, one yields after a fifth of each quantum. It wins five times as
 /// often, and both get the same CPU time; without compensation tickets it would get a sixth of the CPU.
 #[test]
-fn who_uses_a_fifth_of_its_quanta_wins_five_times_as_often() {
+fn a_thread_that_uses_a_fifth_of_its_quanta_wins_five_times_as_often() {
     let (mut machine, threads) = bench(1, 1, &[400, 400]);
     let mut wins = [0.0, 0.0];
     for _ in 0..12_000 {
@@ -129,7 +129,7 @@ fn tickets_may_change_at_any_time() {
 
 /// A thread that is bound to a CPU runs there, though others have most of the tickets; no other CPU is idle.
 #[test]
-fn who_is_bound_wins_on_its_cpu() {
+fn a_bound_thread_wins_on_its_cpu() {
     let (mut machine, threads) = bench(2, 1, &[1, 1_000, 1_000, 1_000]);
     machine.core.set_affinity(threads[0], 2, machine.now).unwrap();
     machine.settled();

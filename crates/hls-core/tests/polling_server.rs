@@ -39,7 +39,7 @@ fn priorities_decide() {
 /// A thread that is not runnable at the start of a period gets nothing in it, and the rest of a budget is lost when
 /// the thread sleeps.
 #[test]
-fn who_sleeps_loses_the_budget() {
+fn a_thread_that_sleeps_loses_its_budget() {
     let (mut machine, threads) = bench(&[[3, 10, 1]]);
     assert_eq!(timeline(&mut machine, &threads, 2), "aa");
     machine.block(threads[0]);
@@ -58,7 +58,7 @@ fn who_sleeps_loses_the_budget() {
 
 /// A READY thread that leaves the queue loses its budget, too.
 #[test]
-fn who_leaves_the_queue_loses_the_budget() {
+fn a_thread_that_leaves_the_queue_loses_its_budget() {
     let (mut machine, threads) = bench(&[[2, 10, 2], [3, 10, 1]]);
     machine.block(threads[1]);
     machine.wake(threads[1]);

@@ -20,7 +20,7 @@ fn shares_are_proportional() {
 /// Two threads that may use only CPU 0 fall behind one that has CPU 1 to itself. A thread that comes to CPU 0 later
 /// still shares it with them, and does not wait until they have caught up.
 #[test]
-fn who_falls_behind_on_one_of_several_cpus_keeps_nobody_waiting() {
+fn threads_that_fall_behind_on_one_cpu_keep_nobody_waiting() {
     let mut m = Machine::new(2, None);
     let ps = m.root("proportional-share", &[MS]);
     let bound = |m: &mut Machine, cpu: u16| {

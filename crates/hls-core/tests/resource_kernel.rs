@@ -41,7 +41,7 @@ fn a_budget_waits_for_its_thread() {
 
 /// A sleep does not renew a budget, and a period does not begin with a wake-up.
 #[test]
-fn who_sleeps_has_what_was_left() {
+fn a_sleep_renews_no_budget() {
     let (mut machine, threads) = bench(&[[3, 10, HARD]]);
     assert_eq!(timeline(&mut machine, &threads, 2), "aa");
     machine.block(threads[0]);

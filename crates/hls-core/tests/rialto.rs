@@ -47,8 +47,8 @@ impl Bench {
                 self.machine.run_to(self.machine.now + Nanos(1));
                 let running = self.machine.running[0];
                 self.machine.run_to(self.machine.now + Nanos(MS - 1));
-                let who = self.threads.iter().position(|&thread| running == Some(thread));
-                who.map_or('.', |who| char::from(b'a' + who as u8))
+                let nth = self.threads.iter().position(|&thread| running == Some(thread));
+                nth.map_or('.', |nth| char::from(b'a' + nth as u8))
             })
             .collect()
     }
@@ -77,14 +77,14 @@ impl Bench {
 fn the_continuous_reservation_of_the_papers_figure() {
     let mut bench = bench(&[[3, 8], [1, 8]]);
     bench.wake_all();
-    let who = bench.each_ms(80);
-    assert_eq!(&who[..8], "aaabaaaa");
-    for window in who.as_bytes().windows(8) {
-        assert!(window.iter().filter(|who| **who == b'a').count() >= 3, "{who}");
-        assert!(window.iter().filter(|who| **who == b'b').count() >= 1, "{who}");
+    let ran = bench.each_ms(80);
+    assert_eq!(&ran[..8], "aaabaaaa");
+    for window in ran.as_bytes().windows(8) {
+        assert!(window.iter().filter(|one| **one == b'a').count() >= 3, "{ran}");
+        assert!(window.iter().filter(|one| **one == b'b').count() >= 1, "{ran}");
     }
     // Time outside the slots is for both.
-    assert!(who.matches('b').count() > 20, "{who}");
+    assert!(ran.matches('b').count() > 20, "{ran}");
 }
 
 /// The six activities of the paper's scheduling graph, in its order: each has one slot in each of its periods. For
@@ -96,13 +96,13 @@ fn the_table_of_the_paper() {
     let claims = [[4, 20], [3, 10], [2, 40], [1, 20], [1, 10], [5, 40]];
     let mut bench = bench(&claims);
     bench.wake_all();
-    let who = bench.each_ms(200);
+    let ran = bench.each_ms(200);
     let slots = "bbbeaaaad.bbbecc....bbbeaaaad.bbbefffff.";
-    assert!(slots.chars().cycle().zip(who.chars()).all(|(slot, who)| slot == '.' || slot == who), "{who}");
+    assert!(slots.chars().cycle().zip(ran.chars()).all(|(slot, one)| slot == '.' || slot == one), "{ran}");
     for ([amount, period], letter) in claims.into_iter().zip('a'..) {
-        for window in who.as_bytes().windows(period as usize) {
-            let had = window.iter().filter(|who| char::from(**who) == letter).count();
-            assert!(had >= amount as usize, "{letter}: {who}");
+        for window in ran.as_bytes().windows(period as usize) {
+            let had = window.iter().filter(|one| char::from(**one) == letter).count();
+            assert!(had >= amount as usize, "{letter}: {ran}");
         }
     }
 }
@@ -138,17 +138,17 @@ fn free_time_goes_round() {
 
 /// Two slots must not overlap modulo the gcd of their periods.
 #[test]
-fn who_has_no_slot_is_refused() {
+fn a_child_without_a_slot_is_refused() {
     let mut bench = bench(&[[2, 10]]);
     assert_eq!(bench.add([4, 15]), Err(CoreError::Children));
     bench.add([3, 15]).unwrap();
     assert_eq!(bench.add([11, 10]), Err(CoreError::Param));
     bench.wake_all();
-    let who = bench.each_ms(60);
-    assert_eq!(&who[..5], "aabbb");
+    let ran = bench.each_ms(60);
+    assert_eq!(&ran[..5], "aabbb");
     for (at, letter, amount, period) in [(0, b'a', 2, 10), (2, b'b', 3, 15)] {
         for begin in (at..60).step_by(period) {
-            assert!(who.as_bytes()[begin..begin + amount].iter().all(|who| *who == letter), "{who}");
+            assert!(ran.as_bytes()[begin..begin + amount].iter().all(|one| *one == letter), "{ran}");
         }
     }
 }
@@ -162,8 +162,8 @@ fn slots_move_only_while_nobody_wants_them() {
     let mut idle = bench(&claims[..2]);
     assert_eq!(idle.add(claims[2]), Ok(()));
     idle.wake_all();
-    let who = idle.each_ms(16);
-    assert_eq!((&who[..7], &who[8..15]), ("ccbbcca", "ccbbcca"));
+    let ran = idle.each_ms(16);
+    assert_eq!((&ran[..7], &ran[8..15]), ("ccbbcca", "ccbbcca"));
 
     let mut busy = bench(&claims[..2]);
     busy.wake_all();
@@ -189,8 +189,8 @@ fn a_budget_may_change_while_the_vp_runs() {
     bench.machine.settled();
     bench.to(20);
     for _ in 0..5 {
-        let who = bench.each_ms(10);
-        assert_eq!((&who[..1], &who[2..6]), ("a", "bbbb"));
+        let ran = bench.each_ms(10);
+        assert_eq!((&ran[..1], &ran[2..6]), ("a", "bbbb"));
     }
 }
 

@@ -36,10 +36,10 @@ impl Bench {
     fn each_ms(&mut self, count: u64) -> String {
         // The running thread is read after the change of slots at each ms.
         self.machine.run_to(self.machine.now + Nanos(1));
-        let who = timeline(&mut self.machine, &self.threads, count - 1);
+        let ran = timeline(&mut self.machine, &self.threads, count - 1);
         let last = self.threads.iter().position(|&thread| self.machine.running[0] == Some(thread));
         self.machine.run_to(self.machine.now + Nanos(MS - 1));
-        who + &last.map_or(".".to_owned(), |who| char::from(b'a' + who as u8).to_string())
+        ran + &last.map_or(".".to_owned(), |nth| char::from(b'a' + nth as u8).to_string())
     }
 }
 
@@ -49,18 +49,18 @@ impl Bench {
 fn amounts_are_split_over_what_is_free() {
     let mut bench = bench(&[[4, 16], [2, 4], [2, 8]]);
     bench.wake_all();
-    let who = bench.each_ms(64);
-    assert_eq!(&who[..16], "bbccbbaabbccbbaa");
+    let ran = bench.each_ms(64);
+    assert_eq!(&ran[..16], "bbccbbaabbccbbaa");
     for (letter, amount, period) in [(b'a', 4, 16), (b'b', 2, 4), (b'c', 2, 8)] {
-        for window in who.as_bytes().windows(period) {
-            assert!(window.iter().filter(|who| **who == letter).count() >= amount, "{who}");
+        for window in ran.as_bytes().windows(period) {
+            assert!(window.iter().filter(|one| **one == letter).count() >= amount, "{ran}");
         }
     }
 }
 
 /// A slot that begins just when another VP comes still goes to its owner.
 #[test]
-fn who_comes_when_a_slot_begins_does_not_take_it() {
+fn a_vp_that_comes_when_a_slot_begins_does_not_take_it() {
     let mut bench = bench(&[[1, 4], [1, 8], [1, 8]]);
     bench.machine.wake(bench.threads[1]);
     bench.machine.run_to(Nanos(7 * MS));
@@ -82,11 +82,11 @@ fn slots_do_not_move() {
     bench.machine.block(bench.threads[0]);
     bench.machine.run_to(Nanos(16 * MS));
     bench.machine.wake(bench.threads[0]);
-    let who = bench.each_ms(24);
-    for window in who.as_bytes().windows(8) {
-        assert!(window.iter().filter(|who| **who == b'b').count() >= 3, "{who}");
+    let ran = bench.each_ms(24);
+    for window in ran.as_bytes().windows(8) {
+        assert!(window.iter().filter(|one| **one == b'b').count() >= 3, "{ran}");
     }
-    assert_eq!((&who[..4], &who[8..12]), ("abbb", "abbb"));
+    assert_eq!((&ran[..4], &ran[8..12]), ("abbb", "abbb"));
 }
 
 /// Periods that do not divide each other, and a utilisation above 1, are refused; exactly 1 is not, in any order.
@@ -104,21 +104,21 @@ fn harmonic_periods_up_to_the_whole_cpu() {
 
 /// A new child moves the slots of longer periods, which still have their amounts in each of their periods.
 #[test]
-fn who_comes_moves_slots_to_later_places() {
+fn a_new_child_moves_slots_to_later_places() {
     for arrival in [0, 1, 2, 4, 7] {
         let mut bench = bench(&[[3, 10]]);
         let shorter = [2, 5];
         bench.wake_all();
-        let mut who = if arrival == 0 { String::new() } else { bench.each_ms(arrival) };
+        let mut ran = if arrival == 0 { String::new() } else { bench.each_ms(arrival) };
         assert_eq!(bench.add(shorter), Ok(()));
         bench.machine.wake(bench.threads[1]);
-        who += &bench.each_ms(40 - arrival);
-        for period in who.as_bytes().chunks(10) {
-            assert!(period.iter().filter(|who| **who == b'a').count() >= 3, "{arrival}: {who}");
+        ran += &bench.each_ms(40 - arrival);
+        for period in ran.as_bytes().chunks(10) {
+            assert!(period.iter().filter(|one| **one == b'a').count() >= 3, "{arrival}: {ran}");
         }
-        assert_eq!(&who[10..20], "bbaaabbaba".replace("aba", &who[17..20]), "{arrival}");
-        for window in who.as_bytes()[arrival as usize..].windows(5) {
-            assert!(window.iter().filter(|who| **who == b'b').count() >= 2, "{arrival}: {who}");
+        assert_eq!(&ran[10..20], "bbaaabbaba".replace("aba", &ran[17..20]), "{arrival}");
+        for window in ran.as_bytes()[arrival as usize..].windows(5) {
+            assert!(window.iter().filter(|one| **one == b'b').count() >= 2, "{arrival}: {ran}");
         }
     }
 }
@@ -126,7 +126,7 @@ fn who_comes_moves_slots_to_later_places() {
 /// The slots of a child that leaves stay until all periods end, also the periods of children that came meanwhile;
 /// afterwards no slot is later than before, and no window has less.
 #[test]
-fn who_goes_leaves_slots_behind() {
+fn the_slots_of_a_child_that_leaves_stay_for_a_while() {
     for (period, from) in [(10, 20), (40, 40)] {
         let mut bench = bench(&[[2, 5], [3, 10]]);
         bench.wake_all();
@@ -136,14 +136,14 @@ fn who_goes_leaves_slots_behind() {
         bench.machine.settled();
         bench.threads[0] = bench.machine.thread(bench.root, &[2 * MS, period * MS]);
         bench.machine.wake(bench.threads[0]);
-        let who = "..".to_owned() + &bench.each_ms(58);
+        let ran = "..".to_owned() + &bench.each_ms(58);
         // In the old table `b` has 2 to 5 of each ten, in the new one 0 to 3.
         for (at, begin) in (0..60).step_by(10).zip((10..70).step_by(10)).take(5) {
             let slot = at + if begin < from { 2 } else { 0 };
-            assert_eq!(&who[slot..slot + 3], "bbb", "{begin}: {who}");
+            assert_eq!(&ran[slot..slot + 3], "bbb", "{begin}: {ran}");
         }
-        for window in who.as_bytes()[2..].windows(10) {
-            assert!(window.iter().filter(|who| **who == b'b').count() >= 3, "{who}");
+        for window in ran.as_bytes()[2..].windows(10) {
+            assert!(window.iter().filter(|one| **one == b'b').count() >= 3, "{ran}");
         }
     }
 }
@@ -160,8 +160,8 @@ fn parameters_may_change_while_the_vp_runs() {
     bench.machine.core.message(second, 0, 4 * MS, now).unwrap();
     bench.machine.settled();
     bench.machine.run_to(Nanos(20 * MS));
-    let who = bench.each_ms(10);
-    assert_eq!((&who[..4], &who[5..7]), ("abbb", "ab"), "{who}");
+    let ran = bench.each_ms(10);
+    assert_eq!((&ran[..4], &ran[5..7]), ("abbb", "ab"), "{ran}");
 }
 
 /// Stolen time is lost for the slot in which it falls, and moves no slot.

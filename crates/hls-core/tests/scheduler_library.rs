@@ -41,7 +41,7 @@ fn fp_rr_takes_equals_in_turn_and_lets_the_greater_priority_preempt() {
 
 /// A thread that yields goes behind threads of equal priority, not behind threads of lower priority.
 #[test]
-fn fp_rr_has_who_yields_go_behind_its_equals() {
+fn fp_rr_puts_a_thread_that_yields_behind_its_equals() {
     let (mut world, threads) = world(FP_RR, "1=3 2=3 3=1", 3);
     threads.iter().for_each(|thread| world.wake(*thread));
     assert_eq!(world.timeline(&threads, 2), "aa");

@@ -44,7 +44,7 @@ fn the_example_of_the_paper() {
 /// After idleness the virtual time is the greatest finish tag: a thread that comes first then has no advantage over
 /// one that had more.
 #[test]
-fn idleness_settles_what_was() {
+fn after_idleness_no_thread_has_an_advantage() {
     let (mut machine, threads) = bench(&[1, 2]);
     machine.run_to(Nanos(60 * MS));
     machine.block(threads[1]);
@@ -60,7 +60,7 @@ fn idleness_settles_what_was() {
 /// In the middle of a quantum the virtual time is the start tag of the running VP. A VP that wakes up then waits for
 /// at most a quantum of each of the others, and does not preempt.
 #[test]
-fn who_wakes_up_waits_for_a_quantum_of_each() {
+fn a_vp_that_wakes_up_waits_for_a_quantum_of_each() {
     let (mut machine, threads) = bench(&[1, 1, 1]);
     machine.block(threads[2]);
     machine.run_to(Nanos(105 * MS));

@@ -34,7 +34,7 @@ fn tell(machine: &mut Machine, thread: CoreVp, length: u64) {
 }
 
 #[test]
-fn who_tells_no_deadline_has_its_rate_of_each_period() {
+fn a_child_that_reports_no_deadline_has_its_rate_of_each_period() {
     for policy in POLICIES {
         let (mut machine, root) = bench(policy);
         let threads = [300_000, 600_000].map(|rate| machine.thread(root, &[rate]));
@@ -56,7 +56,7 @@ fn the_deadline_of_a_processor_is_its_schedulers_earliest() {
         let first = "aa".to_owned() + &"c".repeat(10) + &"b".repeat(6) + "aa";
         assert_eq!(timeline(&mut machine, &threads, 20), first);
         machine.run_to(Nanos(200 * MS));
-        assert_eq!([0, 1, 2].map(|who| machine.ran_ms(threads[who])), [40.0, 60.0, 100.0]);
+        assert_eq!([0, 1, 2].map(|nth| machine.ran_ms(threads[nth])), [40.0, 60.0, 100.0]);
     }
 }
 
@@ -77,9 +77,9 @@ fn work_that_came_early_takes_nothing_from_what_is_due_before() {
     }
 }
 
-/// At 8 the rest of the period, which ends at 10, is worth 1.
+/// At 8, 2 of the period are left, for which the rate gives a budget of 1.
 #[test]
-fn who_sleeps_saves_nothing_up() {
+fn sleep_saves_nothing_up() {
     for policy in POLICIES {
         let (mut machine, root) = bench(policy);
         let threads = [machine.thread(root, &[HALF])];
@@ -117,7 +117,7 @@ fn processors_in_a_processor_are_slower_in_turn() {
         threads.push(machine.thread(root, &[HALF]));
         wake(&mut machine, &threads);
         machine.run_to(Nanos(200 * MS));
-        assert_eq!([0, 1, 2].map(|who| machine.ran_ms(threads[who])), [40.0, 50.0, 100.0]);
+        assert_eq!([0, 1, 2].map(|nth| machine.ran_ms(threads[nth])), [40.0, 50.0, 100.0]);
     }
 }
 
@@ -177,9 +177,9 @@ fn a_budget_below_a_processor_may_become_nothing() {
     }
 }
 
-/// A slice that ends late: 3 too much, for which the next period pays.
+/// If a slice ends late, the next periods pay for the overrun.
 #[test]
-fn what_was_had_too_much_is_paid() {
+fn an_overrun_is_paid() {
     for policy in POLICIES {
         let (mut machine, root) = bench(policy);
         let threads = [machine.thread(root, &[200_000])];
@@ -194,7 +194,7 @@ fn what_was_had_too_much_is_paid() {
 /// At 10 the timer is late: the deadline of `b` has passed while it waited. When `b` is granted, it has its next
 /// deadline, and gets 3 by then.
 #[test]
-fn who_is_granted_has_a_deadline_that_is_to_come() {
+fn a_granted_vp_has_a_deadline_in_the_future() {
     for policy in POLICIES {
         let (mut machine, root) = bench(policy);
         let threads = [500_000, 300_000].map(|rate| machine.thread(root, &[rate]));
@@ -208,7 +208,7 @@ fn who_is_granted_has_a_deadline_that_is_to_come() {
 }
 
 #[test]
-fn what_is_no_rate_and_a_child_too_many_are_refused() {
+fn bad_rates_and_a_child_too_many_are_refused() {
     for policy in POLICIES {
         let (mut machine, root) = bench(policy);
         for rate in [0, 1_000_001] {

@@ -82,7 +82,7 @@ fn the_plan_rests_while_nobody_wants_the_cpu() {
 
 /// A thread that comes while the plan is carried out is planned at once; the present slot, and all periods, stay.
 #[test]
-fn who_comes_is_planned_at_once() {
+fn a_new_thread_is_planned_at_once() {
     let (mut machine, root, mut threads) = bench(&[[2, 8], [2, 8]]);
     machine.run_to(Nanos(MS));
     let came = machine.core.attach_at(root, None, Params::from_slice(&[MS, 4 * MS]), machine.now).unwrap();

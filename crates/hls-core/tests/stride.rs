@@ -17,11 +17,11 @@ fn bench(tickets: &[u64]) -> (Machine, Vec<CoreVp>) {
 
 /// Which thread runs in each of the next quanta: `a`, `b`, `c`.
 fn quanta(machine: &mut Machine, threads: &[CoreVp], quanta: u64) -> String {
-    let who = |machine: &Machine| threads.iter().position(|&thread| machine.running[0] == Some(thread));
+    let nth = |machine: &Machine| threads.iter().position(|&thread| machine.running[0] == Some(thread));
     (0..quanta)
         .map(|_| {
             let end = machine.now + Nanos(QUANTUM);
-            let runs = who(machine).map_or('.', |who| ['a', 'b', 'c'][who]);
+            let runs = nth(machine).map_or('.', |nth| ['a', 'b', 'c'][nth]);
             machine.run_to(end);
             runs
         })
@@ -37,14 +37,14 @@ fn quanta_come_in_proportion_to_tickets() {
     threads.iter().for_each(|&thread| machine.wake(thread));
     assert_eq!(quanta(&mut machine, &threads, 6), "abcaba");
     let next = quanta(&mut machine, &threads, 60);
-    let had = |who: char| next.chars().filter(|&one| one == who).count();
+    let had = |letter: char| next.chars().filter(|&one| one == letter).count();
     assert_eq!([had('a'), had('b'), had('c')], [30, 20, 10], "{next}");
 }
 
 /// A thread that blocks in the middle of a quantum, even for a moment, loses the rest: it goes on at the pass of the
 /// running thread.
 #[test]
-fn who_blocks_gives_the_rest_of_a_quantum_away() {
+fn a_thread_that_blocks_gives_the_rest_of_its_quantum_away() {
     let (mut machine, threads) = bench(&[1, 1]);
     threads.iter().for_each(|&thread| machine.wake(thread));
     for _ in 0..60 {
@@ -68,7 +68,7 @@ fn nobody_saves_time_by_sleeping() {
     assert_eq!(quanta(&mut machine, &threads, 40).len(), 40);
     machine.wake(threads[2]);
     let next = quanta(&mut machine, &threads, 40);
-    let had = |who: char| next.chars().filter(|&one| one == who).count();
+    let had = |letter: char| next.chars().filter(|&one| one == letter).count();
     assert_eq!([had('a'), had('b'), had('c')], [10, 10, 20], "{next}");
     assert!(next[..3].contains('c'), "{next}");
 }

@@ -52,7 +52,7 @@ fn requests_beside_tasks_are_served_before_their_deadlines() {
 
 /// By the published rules `a` would have run ahead for 20 ms, and then would have got nothing for 20 ms.
 #[test]
-fn who_has_the_slack_keeps_its_deadlines() {
+fn a_server_that_has_the_slack_keeps_its_deadlines() {
     let (mut machine, threads) = bench(1, &[[2, 10], [2, 10]]);
     machine.wake(threads[0]);
     assert_eq!(timeline(&mut machine, &threads, 20), "a".repeat(20));
@@ -70,7 +70,7 @@ fn the_slack_costs_no_budget() {
 
 /// The period ends at 10: at 3 its rest corresponds to 3.5 of 5, at 2 it corresponds to 4.
 #[test]
-fn who_wakes_up_goes_on_or_begins_a_job() {
+fn a_server_that_wakes_up_goes_on_or_begins_a_job() {
     let begun_at = |wake_up: u64| {
         let (mut machine, threads) = bench(1, &[[5, 10], [2, 9]]);
         machine.wake(threads[0]);
@@ -86,7 +86,7 @@ fn who_wakes_up_goes_on_or_begins_a_job() {
 
 /// A request that comes when the budget is used gets the slack, and the budget at the deadline.
 #[test]
-fn who_wakes_up_without_budget_has_the_slack() {
+fn a_server_that_wakes_up_without_budget_has_the_slack() {
     let (mut machine, threads) = bench(1, &[[4, 8], [2, 8]]);
     machine.wake(threads[0]);
     let runs = served(&mut machine, &threads, 1, &[(0, 2), (5, 3), (7, 1)], 16);
@@ -105,14 +105,14 @@ fn on_several_cpus_all_that_is_left_is_used() {
 
 /// If a slice ends late, the next budgets pay, but the slack does not.
 #[test]
-fn what_was_had_too_much_is_paid() {
+fn an_overrun_is_paid() {
     let (mut machine, threads) = bench(1, &[[2, 10], [8, 10]]);
     wake(&mut machine, &threads);
     machine.now = Nanos(5 * MS);
     machine.core.expire(0, machine.now);
     machine.settled();
-    // 3 too much: `a` loses 2 of its budget at 10, and 1 at 20. `b` has lost 3 of its first job. At 18 there is
-    // slack.
+    // An overrun of 3: `a` loses 2 of its budget at 10, and 1 at 20. `b` has lost 3 of its first job. At 18 there
+    // is slack.
     assert_eq!(timeline(&mut machine, &threads, 25), "bbbbb".to_owned() + "bbbbbbbbaa" + "bbbbbbbbab");
 }
 
@@ -131,7 +131,7 @@ fn slack_beyond_the_deadline_is_charged() {
 }
 
 #[test]
-fn what_is_no_server_is_refused() {
+fn bad_parameters_are_refused() {
     let (mut machine, threads) = bench(1, &[[2, 10], [1, 10]]);
     let root = CoreScheduler(1);
     for params in [[11 * MS, 10 * MS], [MS / 2_000, 10 * MS]] {

@@ -63,7 +63,7 @@ fn no_rhythm_wins_more_than_a_quarter_of_the_cpu() {
 }
 
 #[test]
-fn who_mostly_sleeps_has_what_it_needs() {
+fn a_thread_that_mostly_sleeps_gets_the_time_that_it_needs() {
     for (work, sleep) in [(1, 3), (5, 20), (5, 50), (20, 60)] {
         let (share, needs) = (share_of_a_sleeper(work * MS, sleep * MS, 9), 1000 * work / (work + sleep));
         assert!(share + 5 >= needs, "{work} ms of work, {sleep} ms of sleep: {share} < {needs}");

@@ -97,9 +97,9 @@ impl Bench {
 
     /// Which thread runs on each CPU.
     fn running(&self) -> String {
-        let who = |vp: &Option<CoreVp>| self.threads.iter().position(|thread| Some(*thread) == *vp);
-        let letter = |who: Option<usize>| who.map_or('.', |who| char::from(b'a' + who as u8));
-        self.machine.running.iter().map(|vp| letter(who(vp))).collect()
+        let nth = |vp: &Option<CoreVp>| self.threads.iter().position(|thread| Some(*thread) == *vp);
+        let letter = |nth: Option<usize>| nth.map_or('.', |nth| char::from(b'a' + nth as u8));
+        self.machine.running.iter().map(|vp| letter(nth(vp))).collect()
     }
 
     /// The kinds and the slots of all events.
@@ -118,7 +118,7 @@ impl Bench {
 #[test]
 fn the_greatest_urgency_goes_first() {
     let mut bench = Bench::new(1, false, &[1, 5, 5]);
-    assert_eq!(bench.timeline(3), "ccc", "of equal ones who came first");
+    assert_eq!(bench.timeline(3), "ccc", "of equals the first that came");
     bench.yields(2);
     assert_eq!(bench.timeline(3), "ddd");
     bench.block(3);
@@ -165,7 +165,7 @@ fn the_process_may_state_other_urgencies() {
     bench.write(UserWord::Urgency(3), MOST_URGENT + 7);
     assert_eq!(bench.timeline(1), "d");
     bench.block(3);
-    assert_eq!(bench.timeline(1), "c", "nobody has looked yet at what is said of b");
+    assert_eq!(bench.timeline(1), "c", "the new urgency of b has not been read yet");
     bench.write(UserWord::Touched, 1 << 1);
     bench.wake(3);
     bench.block(3);
@@ -173,11 +173,11 @@ fn the_process_may_state_other_urgencies() {
     bench.write(UserWord::Urgency(1), 0);
     bench.block(1);
     bench.wake(1);
-    assert_eq!(bench.timeline(1), "c", "nothing is said of b any more");
+    assert_eq!(bench.timeline(1), "c", "the page has no urgency of b any more");
 }
 
 #[test]
-fn who_is_held_gets_no_cpu() {
+fn a_held_child_gets_no_cpu() {
     let mut bench = Bench::with_agent(1, false, &[1, 5]);
     bench.write(UserWord::Urgency(2), HELD);
     bench.write(UserWord::Touched, 1 << 2);
@@ -245,13 +245,13 @@ fn a_decision_that_knows_the_last_event_is_followed() {
     assert_eq!(bench.running(), "a");
     bench.answer();
     bench.park();
-    assert_eq!(bench.timeline(1), "d", "the old decision knows nothing of it");
+    assert_eq!(bench.timeline(1), "d", "the old decision does not know this event");
     assert_eq!(bench.decided()[..2], [1, 1], "and is counted once");
 }
 
 /// A child that was more urgent before a decision does not preempt the child that the decision names.
 #[test]
-fn whom_a_decision_names_is_left_in_peace() {
+fn the_child_that_a_decision_names_is_not_preempted() {
     let mut bench = Bench::with_agent(1, false, &[1, 5]);
     bench.ask(PageEvent::Yield);
     bench.yields(2);
@@ -282,7 +282,7 @@ fn a_loose_decision_needs_to_know_the_child_only() {
     let events = bench.page().events;
     bench.write(UserWord::Next(0), decision(events + 2, Knows::Child, 1));
     bench.yields(3);
-    assert_eq!(bench.timeline(1), "d", "nobody knows what is to come");
+    assert_eq!(bench.timeline(1), "d", "no decision knows a future event");
     assert_eq!(bench.decided()[..2], [1, 2]);
 }
 
@@ -621,7 +621,7 @@ fn decisions_and_urgencies_reach_other_cpus() {
     asked(&mut bench);
     bench.park();
     let after: Vec<u32> = grants(&bench);
-    assert_eq!((bench.running().as_str(), after[3]), ("bd", before[3]), "who is named keeps its CPU");
+    assert_eq!((bench.running().as_str(), after[3]), ("bd", before[3]), "a named child keeps its CPU");
     asked(&mut bench);
     bench.write(UserWord::Next(1), 0);
     bench.write(UserWord::Urgency(3), 9);
@@ -638,7 +638,7 @@ fn decisions_and_urgencies_reach_other_cpus() {
 /// A thread ends while decisions name it, and another thread comes into its slot: the decisions do not count for the
 /// new thread.
 #[test]
-fn a_decision_is_not_for_who_comes_into_the_slot() {
+fn a_decision_is_not_for_the_next_thread_in_the_slot() {
     for (knows, more) in [(Knows::All, 0), (Knows::Child, 0), (Knows::After(3), 1)] {
         let mut bench = Bench::with_agent(1, false, &[1, 5, 9]);
         let events = bench.page().events + more;
@@ -692,7 +692,7 @@ fn what_was_decided_goes_with_the_scheduler() {
     for thread in &threads[..2] {
         machine.block(*thread);
     }
-    assert_eq!(timeline(&mut machine, &threads, 1), "c", "it is held no more");
+    assert_eq!(timeline(&mut machine, &threads, 1), "c", "it is no longer held");
     let (other, _) = made(&mut machine);
     assert_eq!(machine.core.pages(other), page);
     assert!(machine.core.user_page(other).unwrap().words().all(|word| word == 0));

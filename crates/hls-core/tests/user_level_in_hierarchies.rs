@@ -71,7 +71,7 @@ fn the_closest_common_scheduler_decides_about_a_wake_up() {
 
 /// A process has only its own page: whatever it writes there, the scheduler beside it is not affected.
 #[test]
-fn a_page_is_that_of_its_scheduler_alone() {
+fn a_page_affects_its_scheduler_alone() {
     let mut machine = Machine::new(2, None);
     let root = machine.root("fixed-priority", &[]);
     let [hostile, other] = [1, 1].map(|priority| machine.below(root, &[priority], "user-level", &[]));

@@ -23,10 +23,10 @@ fn bench(threads: &[[u64; 2]]) -> (Machine, Vec<CoreVp>) {
 
 /// Which thread runs in each of the next units: `a`, `b`, `c`, or none.
 fn units(machine: &mut Machine, threads: &[CoreVp], units: u64) -> String {
-    let who = |machine: &Machine| threads.iter().position(|&thread| machine.running[0] == Some(thread));
+    let nth = |machine: &Machine| threads.iter().position(|&thread| machine.running[0] == Some(thread));
     (0..units)
         .map(|_| {
-            let runs = who(machine).map_or('.', |who| ['a', 'b', 'c', 'd'][who]);
+            let runs = nth(machine).map_or('.', |nth| ['a', 'b', 'c', 'd'][nth]);
             machine.run_to(machine.now + Nanos(UNIT));
             runs
         })
@@ -143,7 +143,7 @@ fn short_waits_win_by_a_boost_of_two() {
 /// The kernel takes a thread out of its queue and puts it back, or a parameter changes: this is not the end of a
 /// wait.
 #[test]
-fn who_did_not_wait_is_not_raised() {
+fn a_thread_that_did_not_wait_is_not_raised() {
     let (mut machine, threads) = bench(&[[8, 8], [8, 8]]);
     assert_eq!(units(&mut machine, &threads, 1), "a");
     machine.block(threads[1]);

@@ -1,5 +1,5 @@
-//! Which built-in policies an engine has. Every engine has the policies below [`limits::FIRST_OPTIONAL`]; it has
-//! others, the policies of the literature, only if it was compiled with them. With fewer policies, the kernel's
+//! Which built-in policies an engine has. Every engine has the policies below [`limits::FIRST_OPTIONAL`]; it has the
+//! optional ones, the policies of the literature, only if it was compiled with them. With fewer policies, the kernel's
 //! verifier has less to check.
 
 use hls_core::{PolicyInfo, limits};
@@ -34,7 +34,7 @@ impl BuiltIn {
         others.0 & !self.0 == 0
     }
 
-    /// The numbers of the policies of the literature.
+    /// The numbers of the optional policies.
     pub fn literature(self) -> Vec<u8> {
         let known =
             hls_core::policies().iter().map(|info| info.id).filter(|id| *id >= limits::FIRST_OPTIONAL);

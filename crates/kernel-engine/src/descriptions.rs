@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_waits_is_there_once() {
+    fn an_item_waits_only_once() {
         let mut waiting = Descriptions::default();
         for _ in 0..1000 {
             waiting.add(1000, Process(7));

@@ -62,8 +62,8 @@ mirror! {
     }
 }
 
-/// Bits of `enum thread_change`; its first one is not needed, as the generation tells it, too. This one: the thread
-/// has another name.
+/// Bits of `enum thread_change`, except the first: the generation shows that change, too. This one: the thread has
+/// another name.
 pub const CHANGED_NAME: u32 = 2;
 /// The thread, or its whole process, is in another cgroup.
 pub const CHANGED_CGROUP: u32 = 4;
@@ -540,7 +540,7 @@ impl Domain {
     /// Makes new pages for a scheduler with a policy that has pages. An error if it has no pages' number in the core.
     pub fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, Error> {
         let none =
-            || Error::Failed(format!("scheduler {scheduler} has no pages: its policy, or all are taken"));
+            || Error::Failed(format!("scheduler {scheduler}: its policy has no pages, or all are taken"));
         let number = self.view.pages(scheduler).ok_or_else(none)?;
         self.paged.insert(number, scheduler);
         let pages = self.page_maps.make(number);

@@ -80,9 +80,9 @@ pub struct Engine {
     pub(crate) closed: HashSet<ObservedVp>,
     /// The core's scheduler for all threads that the file does not name, and the parameters there.
     pub(crate) default: (CoreScheduler, Params),
-    /// The kernel's time at which the run began,
+    /// The kernel's time at which the run began.
     began: Nanos,
-    /// and how many decisions the core had made by then.
+    /// How many decisions the core had made before the run began.
     decisions: u64,
     pub(crate) notices: Vec<Notice>,
     /// Records of the core and of the engine itself that have not been handed on.
@@ -240,7 +240,7 @@ impl Engine {
 
     /// Why the kernel ended the engine, if it did.
     fn exit(&self) -> Result<Option<Exit>, Error> {
-        let failed = || Error::Failed("why the kernel lets go of the scheduler cannot be read".into());
+        let failed = || Error::Failed("why the kernel ended the scheduler cannot be read".into());
         let map = self.built.core.loaded.map(".data.exit")?;
         let bytes = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
         exit::parse(&bytes.ok_or_else(failed)?).ok_or_else(failed)
@@ -285,7 +285,7 @@ impl Engine {
         mem::take(&mut self.notices)
     }
 
-    /// How long the lock was held at most, of one hold in sixteen, and how long a CPU waited for it at most.
+    /// The longest hold of the lock, of which one in sixteen is measured, and the longest wait of a CPU for it.
     pub fn longest_hold_and_wait(&self) -> (Nanos, Nanos) {
         self.built.core.longest_hold_and_wait()
     }

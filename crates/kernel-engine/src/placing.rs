@@ -123,7 +123,7 @@ impl Engine {
         }
     }
 
-    /// Weighs threads anew whose cgroups' weights have changed, as far as time allows now. Returns whether there are
+    /// Weighs anew the threads of cgroups with changed weights, as far as time allows now. Returns whether there are
     /// more.
     fn weigh_threads(&mut self) -> bool {
         let core = &self.built.core;

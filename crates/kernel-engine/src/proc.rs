@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cgroup_lies_in_those_above_it_whatever_its_name() {
+    fn a_cgroup_lies_in_all_above_it_whatever_its_name() {
         assert_eq!(from_cgroups(b"0::/system.slice/box/\xff\n"), "/system.slice/box/\u{fffd}");
         assert_eq!(from_cgroups(b"1:cpu:/a\n0::/system.slice/\xc3/b\n"), "/system.slice/\u{fffd}/b");
         assert_eq!(from_cgroups(b"1:cpu:/a\n"), "/");

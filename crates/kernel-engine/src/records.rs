@@ -38,8 +38,8 @@ impl Engine {
     fn make_up_for_lost_records(&mut self, mut first: usize) {
         for _ in 0..TRIES {
             let states = self.states();
-            // Changes happen under the lock, for which this call waits; after it, those that overlapped with the
-            // reading are recorded.
+            // Changes happen under the lock, for which this call waits; when it returns, changes that overlapped
+            // with the reading are recorded.
             let _ = self.built.core.now();
             let next = self.undelivered.len();
             let are_all_here = self.take_kept_records();

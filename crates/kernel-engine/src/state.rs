@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_is_that_of_the_moment() {
+    fn the_state_is_the_current_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
         let write = |state: &str| fs::write(&path, state).unwrap();

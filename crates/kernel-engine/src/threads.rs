@@ -136,7 +136,7 @@ mod tests {
 
     /// A user may make cgroups with paths longer than the kernel reports, and move or create threads there.
     #[test]
-    fn who_goes_where_the_path_cannot_be_read_stays() {
+    fn a_thread_keeps_its_cgroup_if_the_path_cannot_be_read() {
         let mut threads = threads(&[(7, 7), (8, 7), (9, 9), (10, 10)]);
         let told = |cgroup: Option<&str>, parent: u32| {
             Some(Described { parent, comm: b"x".to_vec(), cgroup: cgroup.map(str::to_owned) })

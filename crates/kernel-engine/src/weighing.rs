@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_weighed_unless_a_weight_changes() {
+    fn no_thread_is_weighed_unless_a_weight_changes() {
         let (mut weighing, known) = (Weighing::default(), known(&[1, 2]));
         assert_eq!(weighing.next(0, &known, |_| unreachable!("nothing has changed"), 2), []);
         assert_eq!(weighing.next(1, &known, |vp| u32::from(vp.0 == 1), 2), [(CoreVp(2), 7)]);

@@ -44,11 +44,11 @@ pub struct Account {
     pub wake_latency: Histogram,
     /// The time from each job's release to its completion.
     pub response: Histogram,
-    /// What came to no end, where anything did.
+    /// Waits and jobs that did not end, if there were any.
     pub open: Option<Box<Open>>,
 }
 
-/// What came to no end: the longest of each kind.
+/// The longest wait and the longest job that did not end.
 #[derive(Clone, Debug, Default)]
 pub struct Open {
     /// Waits from a wake-up without a grant.
@@ -75,8 +75,8 @@ impl Account {
         self.last_cpu = Some(cpu);
     }
 
-    /// The VP waits no longer, or is watched no longer: if it waits for its first CPU since a wake-up, that wait came
-    /// to no end.
+    /// The VP waits no longer, or is watched no longer: if it waits for its first CPU since a wake-up, that wait did
+    /// not end.
     pub fn leave_open(&mut self, at: Nanos) {
         if let State::Woken(since) = self.state {
             let open = self.open.get_or_insert_default();

@@ -97,9 +97,9 @@ pub(crate) struct Requests {
     least: Least,
     bucket: Bucket,
     state: State,
-    /// When the present request began,
+    /// When the present request began.
     since: Nanos,
-    /// and what the VP had had, and what had been stolen from it, by then.
+    /// What the VP had had, and what had been stolen from it, when the request began.
     before: (Nanos, Nanos),
     is_tested: bool,
     pub episodes: Episodes,

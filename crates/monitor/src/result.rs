@@ -173,7 +173,7 @@ pub struct TaskResult {
     pub name: String,
     /// Jobs that are done.
     pub jobs: u64,
-    /// Deadlines missed, including those of jobs that are not done.
+    /// Deadlines missed, including the deadlines of unfinished jobs.
     pub misses: u64,
     /// The longest from the release of a job to its completion; or `worst_is_open`.
     pub worst: Nanos,
@@ -507,7 +507,7 @@ pub struct RunResult {
     pub threads: Vec<ThreadResult>,
     /// The schedulers in file order.
     pub schedulers: Vec<SchedulerResult>,
-    /// The promises, those that ended before the run first.
+    /// The promises; the ones that ended before the run did come first.
     pub guarantees: Vec<GuaranteeResult>,
     /// Promises that ended before the run and are not among them, since there were too many.
     pub unlisted: u64,

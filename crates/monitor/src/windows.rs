@@ -2,7 +2,7 @@
 //! is what it was promised.
 //!
 //! A guarantee speaks only of windows in which the VP wants the CPU all the time, that is of windows between a request
-//! and the release after it; the *least* is taken over those. A hard guarantee also bounds the supply from above; the
+//! and the release after it; the *least* is taken over these. A hard guarantee also bounds the supply from above; the
 //! *most* is taken over windows of at most that length between a request and the release, since what bounds a window
 //! bounds its parts. Across a sleep there is no bound: a sleeper's reservation begins a new period when it wakes up.
 //!
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stolen_from_others_holds_up_those_who_wait() {
+    fn what_is_stolen_from_others_delays_a_vp_that_waits() {
         let mut monitor = Monitor::new(vec![window(10, 6)], Nanos::ZERO, Nanos::ZERO);
         monitor.request(Nanos(0));
         // Two CPUs are taken at once for a while: from 1 to 5 in all.
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn who_runs_wants_to() {
+    fn a_vp_that_runs_wants_to() {
         for begin in [Monitor::grant, Monitor::revoke] {
             let mut monitor = Monitor::new(vec![window(10, 10)], Nanos::ZERO, Nanos::ZERO);
             begin(&mut monitor, Nanos(5));
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn who_starves_is_noticed_while_it_waits() {
+    fn a_vp_that_starves_is_noticed_while_it_waits() {
         let mut monitor = Monitor::new(vec![window(10, 6)], Nanos(100), Nanos::ZERO);
         monitor.request(Nanos(100));
         monitor.advance(Nanos(109));

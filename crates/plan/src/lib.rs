@@ -1,5 +1,5 @@
-//! The plan of a run: a hierarchy under a workload, fixed numbers of its threads and VPs, and the threads of a real
-//! machine that they are. Every engine starts from the plan, and every report uses its numbers. Promises are derived
+//! The plan of a run: a hierarchy under a workload, fixed numbers of its threads and VPs, and which threads of a
+//! real machine they are. Every engine starts from the plan, and every report uses its numbers. Promises are derived
 //! elsewhere. Does no IO.
 
 pub mod assign;

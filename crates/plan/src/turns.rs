@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_late_has_the_next_turn_but_for_those_that_wait() {
+    fn a_late_user_has_the_next_turn_unless_it_may_not() {
         let mut turns = Turns::default();
         (1..=3).for_each(|item| turns.add(7, item));
         assert_eq!(turns.take(), Some((7, 1)));

@@ -47,8 +47,8 @@ fn is(node: usize, instance: u32) -> Assignment {
 
 #[test]
 fn every_rule_is_followed() {
-    let mut who = assignments();
-    let mut told = |thread: RealThread| who.update(&thread).0;
+    let mut map = assignments();
+    let mut told = |thread: RealThread| map.update(&thread).0;
     assert_eq!(told(process(10, "bash", "/")), Assignment::Default);
     assert_eq!(told(process(11, "nginx", NGINX)), is(WEB, 0));
     assert_eq!(told(process(12, "nginx", ALICES)), is(ALICE, 0));
@@ -57,38 +57,38 @@ fn every_rule_is_followed() {
     assert_eq!(told(RealThread { tid: 14, ..process(4, "init", "/") }), is(ONE, 1));
     assert_eq!(told(RealThread { tid: 15, ..process(4, "init", "/") }), Assignment::Full(ONE));
     assert_eq!(told(process(16, "pipewire", NGINX)), Assignment::Conflict(WEB, SOUND));
-    assert_eq!(who.counts(ONE), Counts { held: 2, waiting: 1 });
-    assert_eq!(who.counts(99), Counts::default());
+    assert_eq!(map.counts(ONE), Counts { held: 2, waiting: 1 });
+    assert_eq!(map.counts(99), Counts::default());
 }
 
 #[test]
 fn only_threads_of_the_kernel_do_the_work_of_a_device() {
-    let mut who = assignments();
+    let mut map = assignments();
     let of_kernel = |tid, comm| RealThread { parent: 2, ..process(tid, comm, "/") };
-    assert_eq!(who.update(&of_kernel(20, "napi/eth0-8193")).0, is(CARD, 0));
-    assert_eq!(who.update(&of_kernel(21, "napi/eth01-8193")).0, Assignment::Default);
-    assert_eq!(who.update(&process(22, "napi/eth0-8194", "/")).0, Assignment::Default);
-    assert_eq!(who.update(&of_kernel(23, "backlog_napi/1")).0, is(LOOPBACK, 0));
-    assert_eq!(who.update(&of_kernel(24, "backlog_napi/10")).0, Assignment::Default);
+    assert_eq!(map.update(&of_kernel(20, "napi/eth0-8193")).0, is(CARD, 0));
+    assert_eq!(map.update(&of_kernel(21, "napi/eth01-8193")).0, Assignment::Default);
+    assert_eq!(map.update(&process(22, "napi/eth0-8194", "/")).0, Assignment::Default);
+    assert_eq!(map.update(&of_kernel(23, "backlog_napi/1")).0, is(LOOPBACK, 0));
+    assert_eq!(map.update(&of_kernel(24, "backlog_napi/10")).0, Assignment::Default);
 }
 
 #[test]
 fn exec_and_a_move_change_it_and_nothing_else_does() {
-    let mut who = assignments();
-    assert_eq!(who.update(&process(10, "bash", "/")).0, Assignment::Default);
-    assert_eq!(who.update(&process(10, "pipewire", "/")).0, is(SOUND, 0));
-    assert_eq!(who.update(&process(10, "pipewire-2", "/")).0, is(SOUND, 0));
-    assert_eq!(who.update(&process(10, "pipewire-2", ALICES)).0, Assignment::Conflict(SOUND, ALICE));
-    assert_eq!(who.update(&process(10, "bash", ALICES)).0, is(ALICE, 0));
-    assert_eq!(who.counts(SOUND), Counts::default());
-    assert_eq!(who.update(&process(10, "bash", "/")).0, Assignment::Default);
-    assert_eq!(who.assignment(10), Some(Assignment::Default));
-    assert_eq!((who.exit(10), who.assignment(10)), (None, None));
+    let mut map = assignments();
+    assert_eq!(map.update(&process(10, "bash", "/")).0, Assignment::Default);
+    assert_eq!(map.update(&process(10, "pipewire", "/")).0, is(SOUND, 0));
+    assert_eq!(map.update(&process(10, "pipewire-2", "/")).0, is(SOUND, 0));
+    assert_eq!(map.update(&process(10, "pipewire-2", ALICES)).0, Assignment::Conflict(SOUND, ALICE));
+    assert_eq!(map.update(&process(10, "bash", ALICES)).0, is(ALICE, 0));
+    assert_eq!(map.counts(SOUND), Counts::default());
+    assert_eq!(map.update(&process(10, "bash", "/")).0, Assignment::Default);
+    assert_eq!(map.assignment(10), Some(Assignment::Default));
+    assert_eq!((map.exit(10), map.assignment(10)), (None, None));
 }
 
 #[test]
-fn who_waits_comes_after_who_ends_or_goes() {
-    let mut who = assignments();
+fn a_waiting_thread_follows_one_that_ends_or_goes() {
+    let mut map = assignments();
     for (pid, expected) in [
         (10, is(WEB, 0)),
         (11, is(WEB, 1)),
@@ -96,47 +96,47 @@ fn who_waits_comes_after_who_ends_or_goes() {
         (13, Assignment::Full(WEB)),
         (14, Assignment::Full(WEB)),
     ] {
-        assert_eq!(who.update(&process(pid, "nginx", NGINX)), (expected, None));
+        assert_eq!(map.update(&process(pid, "nginx", NGINX)), (expected, None));
     }
-    assert_eq!(who.exit(13), None, "one that only waited");
+    assert_eq!(map.exit(13), None, "one that only waited");
     let first = Successor { tid: 12, instance: Instance { node: WEB, instance: 0 } };
-    assert_eq!(who.exit(10), Some(first));
+    assert_eq!(map.exit(10), Some(first));
     let second = Successor { tid: 14, instance: Instance { node: WEB, instance: 1 } };
-    assert_eq!(who.update(&process(11, "nginx", "/")), (Assignment::Default, Some(second)));
-    assert_eq!(who.update(&process(11, "nginx", NGINX)), (Assignment::Full(WEB), None), "at the end");
-    assert_eq!(who.counts(WEB), Counts { held: 2, waiting: 1 });
+    assert_eq!(map.update(&process(11, "nginx", "/")), (Assignment::Default, Some(second)));
+    assert_eq!(map.update(&process(11, "nginx", NGINX)), (Assignment::Full(WEB), None), "at the end");
+    assert_eq!(map.counts(WEB), Counts { held: 2, waiting: 1 });
 }
 
 #[test]
 fn what_a_command_starts_belongs_to_it() {
-    let mut who = assignments();
+    let mut map = assignments();
     let child = |pid, parent| RealThread { parent, ..process(pid, "mpv", "/") };
-    who.start(FILM, 20);
-    assert_eq!(who.update(&process(20, "hls", "/")).0, is(FILM, 0));
-    assert_eq!(who.update(&process(20, "mpv", "/")).0, is(FILM, 0), "exec");
-    assert_eq!(who.update(&RealThread { tid: 21, ..process(20, "mpv", "/") }).0, is(FILM, 1), "its thread");
-    assert_eq!(who.update(&child(22, 20)).0, is(FILM, 2), "its child");
-    assert_eq!(who.update(&child(23, 22)).0, Assignment::Full(FILM), "its grandchild");
-    assert_eq!(who.update(&child(24, 1)).0, Assignment::Default, "a stranger");
+    map.start(FILM, 20);
+    assert_eq!(map.update(&process(20, "hls", "/")).0, is(FILM, 0));
+    assert_eq!(map.update(&process(20, "mpv", "/")).0, is(FILM, 0), "exec");
+    assert_eq!(map.update(&RealThread { tid: 21, ..process(20, "mpv", "/") }).0, is(FILM, 1), "its thread");
+    assert_eq!(map.update(&child(22, 20)).0, is(FILM, 2), "its child");
+    assert_eq!(map.update(&child(23, 22)).0, Assignment::Full(FILM), "its grandchild");
+    assert_eq!(map.update(&child(24, 1)).0, Assignment::Default, "a stranger");
     // The parent ends, and the grandchild gets another parent: it still belongs to the command.
-    assert_eq!(who.exit(22).map(|successor| successor.tid), Some(23));
-    assert_eq!(who.update(&child(23, 1)).0, is(FILM, 2));
-    assert_eq!(who.update(&child(25, 23)).0, Assignment::Full(FILM));
+    assert_eq!(map.exit(22).map(|successor| successor.tid), Some(23));
+    assert_eq!(map.update(&child(23, 1)).0, is(FILM, 2));
+    assert_eq!(map.update(&child(25, 23)).0, Assignment::Full(FILM));
     // A reused number does not belong to the command.
     for tid in [20, 21, 23, 25] {
-        who.exit(tid);
+        map.exit(tid);
     }
-    assert_eq!(who.update(&process(20, "mpv", "/")).0, Assignment::Default);
-    assert_eq!(who.counts(FILM), Counts::default());
+    assert_eq!(map.update(&process(20, "mpv", "/")).0, Assignment::Default);
+    assert_eq!(map.counts(FILM), Counts::default());
 }
 
 #[test]
 fn a_number_that_is_used_again_without_an_end_is_another_thread() {
-    let mut who = assignments();
-    assert_eq!(who.update(&RealThread { tid: 31, ..process(30, "pipewire", "/") }).0, is(SOUND, 0));
-    assert_eq!(who.update(&process(32, "pipewire", "/")).0, Assignment::Full(SOUND));
+    let mut map = assignments();
+    assert_eq!(map.update(&RealThread { tid: 31, ..process(30, "pipewire", "/") }).0, is(SOUND, 0));
+    assert_eq!(map.update(&process(32, "pipewire", "/")).0, Assignment::Full(SOUND));
     let successor = Successor { tid: 32, instance: Instance { node: SOUND, instance: 0 } };
-    assert_eq!(who.update(&process(31, "pipewire", "/")), (Assignment::Full(SOUND), Some(successor)));
+    assert_eq!(map.update(&process(31, "pipewire", "/")), (Assignment::Full(SOUND), Some(successor)));
 }
 
 /// An event on a machine with few threads, processes, names and cgroups.
@@ -203,7 +203,7 @@ impl Account {
         }
     }
 
-    /// The threads that fit this node alone, those that have fitted it longest first.
+    /// The threads that fit this node alone, in the order in which they began to.
     fn of(&self, node: usize) -> Vec<u32> {
         let mut fit: Vec<_> = self.threads.iter().filter(|(_, (_, fits, _))| fits[..] == [node]).collect();
         fit.sort_by_key(|(_, (_, _, since))| *since);
@@ -216,31 +216,31 @@ proptest! {
 
     #[test]
     fn counts_are_right_and_no_instance_is_held_twice(events in prop::collection::vec(event(), 1..120)) {
-        let (mut who, mut account) = (assignments(), Account::default());
+        let (mut map, mut account) = (assignments(), Account::default());
         let mut held: BTreeMap<u32, Instance> = BTreeMap::new();
         for (now, event) in events.iter().enumerate() {
             account.hear(event, now);
             let successor = match *event {
                 Event::Start { tgid } => {
-                    who.start(FILM, tgid);
+                    map.start(FILM, tgid);
                     None
                 }
-                Event::Exit { tid } => who.exit(tid),
+                Event::Exit { tid } => map.exit(tid),
                 Event::Update { tid, tgid, parent, comm, cgroup } => {
                     let comm = comm.as_bytes();
-                    let (told, successor) = who.update(&RealThread { tid, tgid, parent, comm, cgroup });
-                    prop_assert_eq!(Some(told), who.assignment(tid));
+                    let (told, successor) = map.update(&RealThread { tid, tgid, parent, comm, cgroup });
+                    prop_assert_eq!(Some(told), map.assignment(tid));
                     successor
                 }
             };
-            held = check(&who, &account, &held, event, successor)?;
+            held = check(&map, &account, &held, event, successor)?;
         }
     }
 }
 
 /// Compares the assignments with the model and with the instances held before. Returns the instances held now.
 fn check(
-    who: &Assignments,
+    map: &Assignments,
     account: &Account,
     before: &BTreeMap<u32, Instance>,
     event: &Event,
@@ -251,22 +251,22 @@ fn check(
         let fit = account.of(node);
         let (first, others) = fit.split_at(fit.len().min(instances));
         for tid in first {
-            let Some(Assignment::Instance(instance)) = who.assignment(*tid) else {
-                return Err(TestCaseError::fail(format!("{tid} is {:?}", who.assignment(*tid))));
+            let Some(Assignment::Instance(instance)) = map.assignment(*tid) else {
+                return Err(TestCaseError::fail(format!("{tid} is {:?}", map.assignment(*tid))));
             };
             prop_assert!(instance.node == node && (instance.instance as usize) < instances);
             held.insert(*tid, instance);
         }
         for tid in others {
-            prop_assert_eq!(who.assignment(*tid), Some(Assignment::Full(node)));
+            prop_assert_eq!(map.assignment(*tid), Some(Assignment::Full(node)));
         }
         let counts = Counts { held: first.len() as u32, waiting: others.len() as u32 };
-        prop_assert_eq!(who.counts(node), counts);
+        prop_assert_eq!(map.counts(node), counts);
     }
     for (tid, (_, fits, _)) in &account.threads {
         match fits[..] {
-            [] => prop_assert_eq!(who.assignment(*tid), Some(Assignment::Default)),
-            [one, other, ..] => prop_assert_eq!(who.assignment(*tid), Some(Assignment::Conflict(one, other))),
+            [] => prop_assert_eq!(map.assignment(*tid), Some(Assignment::Default)),
+            [one, other, ..] => prop_assert_eq!(map.assignment(*tid), Some(Assignment::Conflict(one, other))),
             [_] => {}
         }
     }

@@ -92,7 +92,7 @@ impl Target {
         flags
     }
 
-    /// Those of the literature that the object has, where some are `chosen`; `None`: all. A description is of none.
+    /// The policies of the literature in the object, where these are `chosen`; `None`: all. A description has none.
     fn literature(self, chosen: &[u8]) -> Option<&[u8]> {
         match self {
             Target::Description => Some(&[]),
@@ -263,8 +263,8 @@ fn open_cache(folder: &Path) -> Result<Option<Cache>, Error> {
     match Cache::open(folder) {
         Ok(cache) => Ok(Some(cache)),
         Err(Unusable::Failed(error)) => Err(failed(folder, error)),
-        Err(Unusable::Writable(who)) => {
-            say(format!("{}: no build is kept there or taken from there, for {who}", folder.display()));
+        Err(Unusable::Writable(why)) => {
+            say(format!("{}: no build is kept there or taken from there, because {why}", folder.display()));
             Ok(None)
         }
     }

@@ -20,7 +20,7 @@ pub(crate) struct Cache(PathBuf);
 pub(crate) enum Unusable {
     /// The system's error.
     Failed(io::Error),
-    /// Another user may write there: which.
+    /// Another user may write there: which user, and where.
     Writable(String),
 }
 
@@ -36,8 +36,8 @@ impl Cache {
         fs::create_dir_all(folder)?;
         let folder = fs::canonicalize(folder)?;
         for part in folder.ancestors() {
-            if let Some(who) = other_writer(&fs::metadata(part)?) {
-                return Err(Unusable::Writable(format!("{who} can write in {}", part.display())));
+            if let Some(writer) = other_writer(&fs::metadata(part)?) {
+                return Err(Unusable::Writable(format!("{writer} can write in {}", part.display())));
             }
         }
         Ok(Cache(folder))
@@ -128,10 +128,10 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    fn who(folder: &Path) -> Option<String> {
+    fn writer(folder: &Path) -> Option<String> {
         match Cache::open(folder) {
             Ok(_) => None,
-            Err(Unusable::Writable(who)) => Some(who),
+            Err(Unusable::Writable(text)) => Some(text),
             Err(Unusable::Failed(error)) => panic!("{error}"),
         }
     }
@@ -140,22 +140,22 @@ mod tests {
     fn a_folder_that_others_can_write_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let cache = folder.path().join("hls/policies");
-        assert_eq!(who(&cache), None);
+        assert_eq!(writer(&cache), None);
         for path in [&cache, cache.parent().unwrap()] {
             allow(path, 0o777);
-            assert!(who(&cache).is_some_and(|who| who.starts_with("everybody can write in ")));
+            assert!(writer(&cache).is_some_and(|text| text.starts_with("everybody can write in ")));
             // Like /tmp.
             allow(path, 0o1777);
-            assert_eq!(who(&cache), None);
+            assert_eq!(writer(&cache), None);
             allow(path, 0o755);
         }
         if rustix::process::geteuid().is_root() {
             chown(&cache, Some(1234), None).unwrap();
-            assert!(who(&cache).is_some_and(|who| who.starts_with("user 1234 can write in ")));
+            assert!(writer(&cache).is_some_and(|text| text.starts_with("user 1234 can write in ")));
             chown(&cache, Some(0), Some(1234)).unwrap();
-            assert_eq!(who(&cache), None);
+            assert_eq!(writer(&cache), None);
             allow(&cache, 0o775);
-            assert!(who(&cache).is_some_and(|who| who.starts_with("group 1234 can write in ")));
+            assert!(writer(&cache).is_some_and(|text| text.starts_with("group 1234 can write in ")));
         }
     }
 

@@ -176,10 +176,10 @@ fn leading_here(line: &str) -> Option<Place<'_>> {
 /// A line with a message: its place, its severity, and its text.
 fn complaint(line: &str) -> Option<(Option<Place<'_>>, Severity, &str)> {
     // The linker puts its own name first.
-    let line = line.split_once(": ").filter(|(who, _)| who.ends_with("ld")).map_or(line, |(_, rest)| rest);
+    let line = line.split_once(": ").filter(|(name, _)| name.ends_with("ld")).map_or(line, |(_, rest)| rest);
     let (at, rest) = match place(line) {
         Some((place, rest)) => (Some(place), rest),
-        None => (None, line.rsplit_once(": error: ").map_or(line, |(who, _)| &line[who.len() + 2..])),
+        None => (None, line.rsplit_once(": error: ").map_or(line, |(before, _)| &line[before.len() + 2..])),
     };
     let severities = [
         ("fatal error: ", Severity::Error),

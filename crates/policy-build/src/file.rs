@@ -7,7 +7,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Largest file that is read, in bytes. The longest built-in policy has a hundredth of it.
+/// Largest file that is read, in bytes. The longest built-in policy is a hundredth as large.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Longest name of a policy, in bytes.

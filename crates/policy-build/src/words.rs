@@ -29,7 +29,7 @@ const WORDS: &[(&[&str], &str)] = &[
     ),
     (
         &["unknown opcode 8d"],
-        "a call through a pointer, which BPF has not: choose with `switch` among functions",
+        "a call through a pointer, which BPF lacks: choose with `switch` among functions",
     ),
     (
         &[
@@ -47,7 +47,7 @@ const WORDS: &[(&[&str], &str)] = &[
         &["memory intrinsic", "built-in function 'mem"],
         "a struct or an array is set or copied as a whole, for which BPF has no function: set its members",
     ),
-    (&["built-in function '__"], "arithmetic that BPF has not, such as floating point: use whole numbers"),
+    (&["built-in function '__"], "arithmetic that BPF lacks, such as floating point: use whole numbers"),
 ];
 
 /// A message in these words, followed by the original; the original alone if no words fit.

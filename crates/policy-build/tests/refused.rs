@@ -35,12 +35,12 @@ fn paths() -> Vec<PathBuf> {
 }
 
 /// The lines of which a tool must name one; an empty list: no line. `None`: the tool must find nothing.
-fn expected(path: &Path, who: &str) -> Option<Vec<usize>> {
+fn expected(path: &Path, tool: &str) -> Option<Vec<usize>> {
     let text = fs::read_to_string(path).expect("it was listed");
     let mut places = None;
     for (line, text) in text.lines().enumerate() {
         let Some((before, names)) = text.split_once("found by ") else { continue };
-        if names.trim_end_matches(" */").split(", ").any(|name| name == who) {
+        if names.trim_end_matches(" */").split(", ").any(|name| name == tool) {
             let lines: &mut Vec<usize> = places.get_or_insert_default();
             lines.extend((!before.ends_with("at no line: ")).then_some(line + 1));
         }
@@ -49,19 +49,19 @@ fn expected(path: &Path, who: &str) -> Option<Vec<usize>> {
 }
 
 /// A tool that refuses a policy was expected to, at this place.
-fn check(path: &Path, who: &str, error: Error) {
+fn check(path: &Path, tool: &str, error: Error) {
     let Error::Refused(found) = error else { panic!("{}: {error}", path.display()) };
     let first = found.into_iter().find(|one| one.severity == Severity::Error).expect("it was refused");
-    println!("{who}: {first}");
+    println!("{tool}: {first}");
     assert_eq!(first.file, path);
-    let lines = expected(path, who).unwrap_or_else(|| panic!("nothing was to be found by {who}: {first}"));
+    let lines = expected(path, tool).unwrap_or_else(|| panic!("nothing was to be found by {tool}: {first}"));
     let right = first.line.map_or(lines.is_empty(), |line| lines.contains(&line));
-    assert!(right, "{who}: expected one of the lines {lines:?}: {first}");
+    assert!(right, "{tool}: expected one of the lines {lines:?}: {first}");
 }
 
 /// No tool refuses the policy, as expected.
-fn check_accepted(path: &Path, who: &str) {
-    assert_eq!(expected(path, who), None, "{}: {who} has found nothing", path.display());
+fn check_accepted(path: &Path, tool: &str) {
+    assert_eq!(expected(path, tool), None, "{}: {tool} has found nothing", path.display());
 }
 
 #[test]
@@ -148,10 +148,10 @@ fn refused_for_bpf(paths: &[PathBuf]) {
 #[test]
 fn a_log_of_the_verifier_leads_to_the_line() {
     for path in paths() {
-        let who = if expected(&path, "log").is_some() { "log" } else { "verifier" };
+        let tool = if expected(&path, "log").is_some() { "log" } else { "verifier" };
         match fs::read_to_string(path.with_extension("log")) {
-            Ok(log) => check(&path, who, verifier_error(&log, &[(64, policy(&path))])),
-            Err(_) => check_accepted(&path, who),
+            Ok(log) => check(&path, tool, verifier_error(&log, &[(64, policy(&path))])),
+            Err(_) => check_accepted(&path, tool),
         }
     }
 }

@@ -197,7 +197,7 @@ impl Beside {
 
 /// Every call comes a millisecond late, as if the calls themselves took that long.
 #[test]
-fn who_asks_to_be_called_too_often_is_noticed_on_slow_machines() {
+fn calls_that_are_too_frequent_are_noticed_on_slow_machines() {
     let (library, all) = running();
     let often: Vec<_> = all.into_iter().filter(|(_, _, how)| how.contains("more often")).collect();
     assert!(often.len() > 2, "{often:?}");
@@ -217,7 +217,7 @@ fn who_asks_to_be_called_too_often_is_noticed_on_slow_machines() {
 /// The periods of very many threads end at the same instant. The core calls the policy repeatedly for that, for a few
 /// threads each time.
 #[test]
-fn nobody_is_disabled_for_many_children() {
+fn no_policy_is_disabled_for_many_children() {
     let (mut machine, root) = under("my-reservation");
     for _ in 0..5_000 {
         let thread = machine.core.attach(root, None, Params::from_slice(&[MS, 100 * MS])).unwrap();
@@ -235,7 +235,7 @@ fn nobody_is_disabled_for_many_children() {
 
 /// A thread has a short slice in each of its periods: the time between them pays for the slices, too.
 #[test]
-fn nobody_is_disabled_for_short_slices() {
+fn no_policy_is_disabled_for_short_slices() {
     let (mut machine, root) = under("my-reservation");
     let thread = machine.core.attach(root, None, Params::from_slice(&[1_000, MS])).unwrap();
     machine.core.request(thread, machine.now);
@@ -249,7 +249,7 @@ fn nobody_is_disabled_for_short_slices() {
 /// Sixteen jobs that need nearly all of the CPU, and periods with few common factors: searches that go on until they
 /// reach a bound, and plans with many jobs.
 #[test]
-fn nobody_is_disabled_for_a_long_search() {
+fn no_policy_is_disabled_for_a_long_search() {
     let (mut accepted, mut refused) = (0, 0);
     for seed in 0..seeds(300) {
         let (mut machine, root) = under("my-spring");
@@ -274,7 +274,7 @@ fn nobody_is_disabled_for_a_long_search() {
 
 /// A policy that sets its timer at every message, and four threads that send messages as often as they may.
 #[test]
-fn nobody_is_disabled_for_messages_of_threads() {
+fn no_policy_is_disabled_for_messages_of_threads() {
     let text = fs::read_to_string("tests/gallery/wrong_message.c").unwrap();
     let throttles = "if (h->vp[v].state != HLS_READY)\n\t\thls_throttle(h, v);";
     assert!(text.contains(throttles));

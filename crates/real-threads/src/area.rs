@@ -37,11 +37,11 @@ mod thread {
 
 /// Bytes of an event: three words.
 const EVENT: usize = 24;
-/// The bytes of all rings together at most, unless there are so many threads that each ring has only [`MIN_EVENTS`].
+/// The most bytes of all rings together, unless [`MIN_EVENTS`] for each thread take more.
 const MAX_BYTES: usize = 64 << 20;
-/// The events that a ring holds at least.
+/// The least number of events that a ring holds.
 const MIN_EVENTS: usize = 32;
-/// The events that a ring holds at most: those of a second for a thread with a job every millisecond.
+/// The most events that a ring holds: a second of events for a thread with a job every millisecond.
 const MAX_EVENTS: usize = 2048;
 
 /// Stands in the place of an instant that is not known yet.

@@ -22,7 +22,7 @@ use rustix::thread::sched_setaffinity;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::atomic::Ordering::Acquire;
 
-/// For how long a thread computes at most before it looks whether the starter has ended the run early.
+/// The longest time that a thread computes before it looks whether the starter has ended the run early.
 const MAX_SPIN: Nanos = Nanos::from_millis(1);
 
 /// Why a thread takes no further step.
@@ -130,7 +130,7 @@ impl<'a> ThreadBody<'a> {
                 self.end_job();
                 return self.sleep(until);
             }
-            // No thread can have a page fault that takes so long when it wants: it sleeps.
+            // No thread can cause a page fault of a chosen length, so it sleeps.
             Action::StallUntil(until) => return self.sleep(until),
             Action::NextJob => self.begin_next_job(),
             Action::Served(job) => {

@@ -1,6 +1,6 @@
 //! Time as real threads read it, and the ways to spend it: computing and waiting.
 //!
-//! Instants are nanoseconds of CLOCK_MONOTONIC. Computing takes no system call but for reading the thread's CPU time.
+//! Instants are nanoseconds of CLOCK_MONOTONIC. Computing makes no system call except to read the thread's CPU time.
 
 use hls_units::Nanos;
 use rustix::thread::futex;
@@ -61,7 +61,7 @@ pub fn wait(bell: &AtomicU32, seen: u32, until: Nanos) {
 /// Rings a bell: wakes all threads that wait for it, in either process, and those that are about to wait.
 pub fn ring(bell: &AtomicU32) {
     bell.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
-    // Cannot fail: the address is that of a word.
+    // Cannot fail: this is the address of a word.
     let _ = futex::wake(bell, futex::Flags::empty(), i32::MAX as u32);
 }
 

@@ -30,7 +30,7 @@ pub struct Orders {
 pub struct Group {
     /// The name of each instance.
     pub names: Vec<String>,
-    /// The VP of the first instance; those of the others follow it.
+    /// The VP of the first instance; the VPs of the others follow it.
     pub first_vp: ObservedVp,
     /// The number of the first instance among all threads.
     pub first: u32,
@@ -86,7 +86,7 @@ pub enum Message {
     Arrived(u32),
     /// The orders cannot be carried out, for this reason.
     Failed(String),
-    /// All threads have ended, with these figures, and those of their queues.
+    /// All threads have ended, with these figures of the threads and of their queues.
     Done(Vec<ThreadEnd>, Vec<QueueResult>),
 }
 

@@ -62,8 +62,8 @@ fn send(message: &Message) -> io::Result<()> {
     out.flush()
 }
 
-/// Creates the threads of the orders, each when it arrives, and waits for their ends. Returns their figures, and what
-/// became of what was put into their queues.
+/// Creates the threads of the orders, each when it arrives, and waits for their ends. Returns their figures, and the
+/// figures of their queues.
 fn run_threads(orders: &Orders, area: &Area) -> io::Result<(Vec<ThreadEnd>, Vec<QueueResult>)> {
     let cpus = Cpus::first(orders.cpus)?;
     orders.groups.iter().try_for_each(|group| check_cpus(&cpus, group))?;
@@ -97,7 +97,7 @@ fn check_cpus(cpus: &Cpus, group: &Group) -> io::Result<()> {
     )))
 }
 
-/// Creates the threads, and has the handles of those that it has created.
+/// Creates the threads, and holds their handles.
 struct Creator<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     context: &'env ProcessContext<'env>,

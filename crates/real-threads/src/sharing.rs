@@ -136,7 +136,7 @@ impl<'a> Sharing<'a> {
         self.wake(waiter, now);
     }
 
-    /// What became of what was put into each queue.
+    /// The figures of each queue.
     pub fn queues(&self) -> Vec<QueueResult> {
         self.state().sync.queues()
     }

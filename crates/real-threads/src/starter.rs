@@ -47,7 +47,7 @@ pub struct ThreadProcess {
 pub struct Outcome {
     /// The figures of each thread that arrived, in the order of the plan.
     pub threads: Vec<ThreadEnd>,
-    /// What became of what was put into their queues.
+    /// The figures of their queues.
     pub queues: Vec<QueueResult>,
     /// How long the run lasted.
     pub length: Nanos,

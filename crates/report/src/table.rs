@@ -38,7 +38,7 @@ pub fn write_tables(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     write_disabled_policies(out, run)
 }
 
-/// Writes what the threads lived through, and their tasks: the tables of a run if no more is known of it.
+/// Writes what the threads lived through, and their tasks: the tables of a run of which nothing else is known.
 ///
 /// # Errors
 /// The errors of `out`.
@@ -229,9 +229,9 @@ fn schedulers_above(topology: &Topology, scheduler: ObservedScheduler) -> String
     names.join(", ")
 }
 
-fn columns(who: &'static str) -> [Column; 14] {
+fn columns(title: &'static str) -> [Column; 14] {
     [
-        text(who),
+        text(title),
         text("by"),
         number("", "share"),
         number("", "work"),

@@ -58,9 +58,9 @@ pub enum Event {
     Tell(usize, u32, Params),
     /// The thread moves below another scheduler, with these parameters there.
     Move(usize, usize, Params),
-    /// A process writes a word into the user page of its scheduler. Numbers of events are drawn before they are known:
-    /// a decision has how many events it lacks in the place of the last one that it knows, and `answered` has how many
-    /// the agent has not answered.
+    /// A process writes a word into the user page of its scheduler. The numbers of events are not known when a script
+    /// is drawn: so a decision has the number of events that it lacks in place of the last one that it knows, and
+    /// `answered` has the number of events that the agent has not answered.
     WritePage {
         /// Which of the schedulers that have pages, in the order of their numbers.
         scheduler: usize,
@@ -109,7 +109,7 @@ impl fmt::Display for EventInWords<'_> {
             }
             Event::Pass(length) => write!(f, "{length} pass"),
             Event::Reach => f.write_str("time passes up to the next timer or end of a slice"),
-            Event::Steal(cpu, length) => write!(f, "interrupts have CPU {cpu} for {length}"),
+            Event::Steal(cpu, length) => write!(f, "interrupts take CPU {cpu} for {length}"),
             Event::Wake(thread) => write!(f, "thread {thread} wakes up"),
             Event::Block(thread) => write!(f, "thread {thread} blocks"),
             Event::Stall(thread) => write!(f, "thread {thread} stalls"),

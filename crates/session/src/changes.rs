@@ -35,8 +35,8 @@ pub trait ChangeableRun<'t> {
     /// in the calls before.
     fn once_processed(&mut self, at: Nanos, change: impl FnOnce(&mut RunRegistry<'t>) + 'static);
 
-    /// The time up to which records have been passed on, which is a moment ago at most, unless records come faster than
-    /// they can be passed on.
+    /// The time up to which records have been passed on: a moment ago at most, unless records come faster than they can
+    /// be passed on.
     fn processed_until(&mut self) -> Nanos;
 
     /// The name of a thread.
@@ -284,7 +284,7 @@ fn replace_policy(
         engine.charge_until_now().and_then(|now| engine.built().core.replace(scheduler, policy, params, now));
     let after = policy_of(engine, scheduler);
     if let (Err(error), Some(fallback)) = (replaced, after.filter(|_| after != before)) {
-        let violation = format!("another one that was to take its place refused a child: {error}");
+        let violation = format!("the policy that was to replace it refused a child: {error}");
         registry.notify_manager(PolicyDisabled { scheduler, violation, fallback: fallback.to_owned() });
     }
     replaced
@@ -371,7 +371,7 @@ mod tests {
     const NONE: CoreScheduler = CoreScheduler(4711);
 
     #[test]
-    fn what_is_not_there_in_a_run_that_goes_on_is_not_there() {
+    fn what_is_missing_while_the_run_goes_on_does_not_exist() {
         with_run(false, |run, one| {
             assert_eq!(run.thread(NOBODY.tid), Ok(None));
             assert_eq!(run.live(&[NOBODY]), Ok(vec![false]));

@@ -110,7 +110,7 @@ pub fn may_run(path: &Path, text: &str) -> Result<(), Error> {
         return Ok(());
     }
     let failed = |what: &dyn Display| {
-        let advice = "run hls as the user whose policy it is, or a copy of the file that is root's";
+        let advice = "run hls as the owner of the policy, or load a copy that only root can write";
         Error::Input(format!("{}: {what}, and its code would run as root; {advice}", path.display()))
     };
     // The file that was opened is both checked and read: another file may have its path by now.

@@ -2,8 +2,8 @@
 //! the file's places, and the listeners to the records.
 //!
 //! Schedulers and threads that a request adds get numbers in the observer, like the file's. Relies on the engine to
-//! record the state of a VP when the VP gets its number, and on the caller to move a VP, to promise something and to
-//! remove a scheduler after the records of before and ahead of those of after that.
+//! record the state of a VP when the VP gets its number, and on the caller to move VPs, promise something and remove
+//! schedulers in order of time: after all earlier records, and before all later ones.
 
 use crate::console::Console;
 use crate::listeners::Listeners;
@@ -172,7 +172,7 @@ impl<'t> RunRegistry<'t> {
         self.listeners.remove_scheduler(number, number < self.first_added);
     }
 
-    /// Gives a VP of the core, of the thread `tid` or, where that is 0, of a scheduler, a number in the observer.
+    /// Gives a VP of the core a number in the observer. The VP is of the thread `tid`, or of a scheduler if `tid` is 0.
     pub fn add_vp(
         &mut self,
         engine: &mut impl ChangeableEngine,

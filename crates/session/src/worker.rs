@@ -35,7 +35,7 @@ pub(crate) fn process(command: &str) -> Command {
 pub fn cpu_time(process: &Child) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap_or_default();
     // The fields from the third on follow the command's name. The 14th and 15th are user and system time of the
-    // process, in hundredths of a second, the next two those of its children.
+    // process, in hundredths of a second; the next two are the times of its children.
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
     let hundredths: u64 = fields.skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
     Duration::from_millis(hundredths * 10)

@@ -100,7 +100,7 @@ fn come_and_go(plan: &Plan) -> Vec<ScriptedChange<'static>> {
 
 /// The picture shows the scheduler, with the thread below it, at their place and while they existed.
 #[test]
-fn pictures_have_who_came_by_a_request() {
+fn pictures_show_what_requests_have_added() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("picture.svg");
     for (from, to, expected) in [

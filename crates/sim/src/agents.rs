@@ -9,7 +9,7 @@ use hls_workload::program;
 use oorandom::Rand32;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The urgencies that the hierarchy states, by the numbers that the kernel page has of children.
+/// The urgencies that the hierarchy states, by the numbers of children in the kernel page.
 pub type Urgencies = BTreeMap<u64, u64>;
 
 /// The agent of this kind; `None` for a program, which the caller opens.
@@ -100,7 +100,7 @@ impl Agent for RoundRobin {
         }
         self.seen = seen.kernel.events;
         self.line.retain(|slot| (seen.kernel.wanting >> slot) & 1 == 1);
-        // The ring has not all events, if there were many.
+        // The ring lacks some events, if there were many.
         let missed: Vec<usize> = wanting(seen.kernel).filter(|slot| !self.line.contains(slot)).collect();
         missed.into_iter().for_each(|slot| self.go_behind(slot));
         self.line.iter().for_each(|slot| user.slice[*slot] = slice(self.turns[*slot], self.slice.0));

@@ -91,7 +91,7 @@ impl ChangeableEngine for Simulation {
 
     fn thread(&mut self, tid: u32) -> Option<EngineThread> {
         let core_vp = self.core_vp(ObservedVp(tid)).ok()?;
-        // What a later phase of its program leaves it counts already: a promise is for all the time.
+        // Only CPUs that every phase of its program may use count: a promise is for the whole run.
         let thread = &self.threads[self.thread_of[tid as usize] as usize];
         let planned = &self.plan.groups[thread.group as usize];
         let cpus = planned.affinities().fold(self.built.core.vp(core_vp)?.usable, |cpus, mask| cpus & mask);

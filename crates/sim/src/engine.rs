@@ -27,8 +27,8 @@ pub struct Options {
     pub seed: u64,
     /// Check every invariant of the core after every event.
     pub paranoid: bool,
-    /// The VPs of schedulers with records that are wanted, for statistics; `None`: all, and the releases of jobs, for a
-    /// trace. The records of threads are always made.
+    /// The VPs of schedulers to record, for statistics; `None`: all, and the releases of jobs, for a trace. The records
+    /// of threads are always made.
     pub watched: Option<Vec<ObservedVp>>,
     /// Write down every call of the core; see [`Simulation::take_tape`].
     pub tape: bool,
@@ -732,8 +732,8 @@ impl Simulation {
         self.sync.forget(thread).into_iter().for_each(|other| self.wake(other));
     }
 
-    /// Records the job that a thread is not done with, and the deadlines that it has missed without being done with
-    /// their jobs, when it leaves or the run ends.
+    /// When a thread leaves or the run ends: records its unfinished job, and the deadlines that it has missed of jobs
+    /// that are not done.
     fn record_what_is_open(&mut self, number: usize) {
         let steps = &self.plan.groups[self.threads[number].group as usize].program.steps;
         let thread = &mut self.threads[number];

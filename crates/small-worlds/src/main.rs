@@ -15,11 +15,11 @@ const USAGE: &str = "usage: hls-small-worlds [core SCHEDULERS LENGTH [PLACE] | g
 Without arguments: the core in all hierarchies of one scheduler and of two, and in some of three, the glue, and a
 decision, each with sequences as long as fit into three quarters of an hour on two CPUs.
 
-  core SCHEDULERS LENGTH [PLACE]  sequences of so many events in all hierarchies of so many schedulers, or in that at
-                                  one place of the list
-  glue LENGTH [WORLD]             sequences of so many events on the two CPUs of the model of the engine's glue, in all
-                                  worlds or in that at one place of the list
-  decision CPUS LENGTH            sequences of so many events in the model of a user-level scheduler's decision
+  core SCHEDULERS LENGTH [PLACE]  sequences of LENGTH events in all hierarchies of SCHEDULERS schedulers, or in the
+                                  one at PLACE in the list
+  glue LENGTH [WORLD]             sequences of LENGTH events on the two CPUs of the model of the engine's glue, in all
+                                  worlds or in the one at place WORLD in the list
+  decision CPUS LENGTH            sequences of LENGTH events in the model of a user-level scheduler's decision
 
 Exit status: 0 everything holds, 1 something is broken, 2 usage.";
 
@@ -37,7 +37,7 @@ const GLUE: usize = 2;
 /// CPUs and events of a user-level scheduler's decision without arguments.
 const DECISION: [(usize, usize); 2] = [(1, 6), (2, 4)];
 
-/// How many hierarchies are explored between two words about it.
+/// After how many hierarchies the progress is reported again.
 const PROGRESS: usize = 10_000;
 
 /// At most this many hierarchies in which something is broken are printed.

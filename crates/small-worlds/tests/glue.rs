@@ -65,7 +65,7 @@ fn of_moments(event: &Event) -> bool {
 #[test]
 fn the_lost_thread_is_found_when_the_old_order_is_put_back() {
     let orders = Orders { exit_drops_first: false, ..TODAY };
-    let what = "VP 4 is that of thread 3, and leads to thread None";
+    let what = "VP 4 belongs to thread 3, but leads to thread None";
     assert_found(orders, exits_and_forks, 2, Start::Dead, what);
     let without_maps = |orders| with(orders).without_maps().with_only(exits_and_forks);
     assert_found_in(without_maps, orders, 3, Start::Dead, "is lost: it is granted CPU");
@@ -97,7 +97,7 @@ fn errands_that_are_done_in_spite_of_a_seal_are_found() {
 
 /// The CPU goes off before its timer has gone off.
 #[test]
-fn an_errand_is_dropped_when_nobody_looks_for_those_whose_timer_was_lost() {
+fn an_errand_with_a_lost_timer_is_dropped_when_nobody_looks_for_it() {
     let orders = Orders { looks_for_what_was_left: false, ..TODAY };
     assert_found(orders, of_cpus, 1, Start::Noted, "what was left to a timer is lost");
 }

@@ -33,7 +33,7 @@ pub fn draw(random: &mut Rand32, span: Span) -> Nanos {
         return span.min;
     }
     let bits = u64::from(random.rand_u32()) << 32 | u64::from(random.rand_u32());
-    // The high half of the product of two 64-bit numbers: uniform but for 2^-64 of the width.
+    // The high half of the product of two 64-bit numbers: uniform up to 2^-64 of the width.
     let offset = (u128::from(bits) * (u128::from(width) + 1)) >> 64;
     Nanos(span.min.0 + offset as u64)
 }

@@ -86,14 +86,14 @@ impl TaskServer {
         self.tasks.iter().map(|served| served.result.clone()).collect()
     }
 
-    /// For how long the oldest job has lasted that is released and not done, if there is one.
+    /// How long the oldest job that is released and not done has lasted, if there is one.
     pub fn open_job(&self, now: Nanos) -> Option<Nanos> {
         let first = self.tasks.iter().map(|served| served.job.release).min();
         first.and_then(|release| now.0.checked_sub(release.0)).map(Nanos)
     }
 
-    /// Adds, at the end of the thread, the jobs that are not done, and the deadlines that passed and that no finished
-    /// job was counted for; returns how many these are.
+    /// Adds, at the end of the thread, the jobs that are not done, and the deadlines that they have missed; returns the
+    /// number of these deadlines.
     pub fn end(&mut self, set: &ServedTasks, now: Nanos) -> u64 {
         let late = |(served, task): (&mut TaskState, &ServedTask)| {
             let late = now.saturating_sub(served.job.deadline).0;

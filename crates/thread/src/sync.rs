@@ -192,7 +192,7 @@ impl Sync {
     }
 }
 
-/// The thread takes the first of what is there; `None`: there is nothing, and the thread waits behind the others.
+/// The thread takes the first item there; `None`: there is none, and the thread waits behind the others.
 fn take_or_wait<T>(there: &mut VecDeque<T>, waiters: &mut VecDeque<ThreadId>, thread: ThreadId) -> Option<T> {
     let first = there.pop_front();
     if first.is_none() {

@@ -102,7 +102,7 @@ pub struct Thread {
     rare: Option<Box<RareState>>,
 }
 
-/// What only some threads need: those with finite loops, timers, tasks or frames.
+/// What only threads with finite loops, timers, tasks or frames need.
 #[derive(Clone, Debug, Default)]
 struct RareState {
     counters: Vec<u32>,
@@ -161,8 +161,8 @@ impl Thread {
         }
     }
 
-    /// A program that begins with a wait begins it when the thread comes, at `now`, not when it first has a CPU: the
-    /// end of that wait, if there is one.
+    /// The end of the wait with which the program begins, if it begins with one. That wait begins when the thread
+    /// comes, at `now`, not when the thread first has a CPU.
     pub fn first_wait(&mut self, steps: &[Step], now: Nanos) -> Option<Nanos> {
         while self.waits_next(steps, now) {
             if let Action::SleepUntil(until) = self.next(steps, now) {
@@ -260,7 +260,7 @@ impl Thread {
         Action::Compute
     }
 
-    /// Goes on with the step that serves tasks, which never ends. The thread's jobs are those of the tasks.
+    /// Goes on with the step that serves tasks, which never ends. The tasks' jobs are the thread's jobs.
     fn serve(&mut self, tasks: &ServedTasks, now: Nanos) -> Action {
         self.next_step -= 1;
         (self.job, self.next_job) = (Job::NONE, Job::NONE);
@@ -319,8 +319,8 @@ impl Thread {
         if until <= now { Action::NextJob } else { Action::SleepUntil(until) }
     }
 
-    /// For how long the job has lasted that the thread is doing at `now`, when the thread ends or the run does; of
-    /// tasks that it serves the oldest job. `None`: it is doing none, or one that its program never ends.
+    /// How long the thread's job has lasted at `now`, when the thread or the run ends; if it serves tasks, the oldest
+    /// job. `None`: it is doing none, or one that its program never ends.
     pub fn open_job(&self, steps: &[Step], now: Nanos) -> Option<Nanos> {
         if let Some(serving) = self.serving() {
             return serving.open_job(now);
@@ -329,8 +329,8 @@ impl Thread {
         is_open.then(|| now.saturating_sub(self.job.release))
     }
 
-    /// How many deadlines had passed when the thread ended, or the run did, at `now`, that no finished job was counted
-    /// for.
+    /// How many deadlines have passed at `now`, when the thread or the run ends, without a finished job that was
+    /// counted for them.
     pub fn misses_at_end(&mut self, steps: &[Step], now: Nanos) -> u32 {
         let job = self.job;
         let Some(rare) = &mut self.rare else { return u32::from(job.deadline < now) };

@@ -21,7 +21,7 @@ pub(crate) fn module_of(path: &Path) -> Option<Module> {
     Some(parts)
 }
 
-/// Which module uses which; a parent's use of what is below it is no use of another file, but of its own parts.
+/// Which module uses which. A module's use of modules below it does not count: they are its own parts.
 pub(crate) fn uses(texts: &BTreeMap<Module, &str>) -> BTreeMap<Module, BTreeSet<Module>> {
     let code: BTreeMap<&Module, String> =
         texts.iter().map(|(module, text)| (module, code_of(text))).collect();
@@ -37,14 +37,14 @@ pub(crate) fn uses(texts: &BTreeMap<Module, &str>) -> BTreeMap<Module, BTreeSet<
 /// What the names of a crate stand for.
 struct Names<'a> {
     modules: BTreeSet<&'a Module>,
-    /// What each module shows of others under a name of its own.
+    /// What each module re-exports: by name, the path of the original.
     shown: BTreeMap<&'a Module, BTreeMap<String, Module>>,
 }
 
 impl Names<'_> {
-    /// The file in which that is which a path names.
+    /// The file that defines what a path names.
     fn file_of(&self, mut path: Module) -> Module {
-        // A name is shown by one module of what another one shows, but never in a circle of so many.
+        // What a module re-exports may be a re-export itself; the bound is for circles of them.
         for _ in 0..4 {
             let length =
                 (0..=path.len()).rev().find(|&length| self.modules.contains(&path[..length].to_vec()));
@@ -77,7 +77,7 @@ fn paths(code: &str) -> Vec<Module> {
     found
 }
 
-/// The `use` statements of a text, each with whether it shows what it names to others, and its tree.
+/// The `use` statements of a text, each with whether it re-exports what it names, and its tree.
 fn statements(code: &str) -> impl Iterator<Item = (bool, &str)> {
     code.match_indices("use ").filter_map(|(at, word)| {
         let line = &code[code[..at].rfind('\n').map_or(0, |end| end + 1)..at];
@@ -87,7 +87,7 @@ fn statements(code: &str) -> impl Iterator<Item = (bool, &str)> {
     })
 }
 
-/// What a module shows of others: each name, with the path that it stands for.
+/// What a module re-exports: each name, with the path that it stands for.
 fn re_exports(module: &Module, code: &str) -> BTreeMap<String, Module> {
     let trees = statements(code).filter(|(is_shown, _)| *is_shown).flat_map(|(_, tree)| expand(tree));
     let absolute = trees.filter_map(|path| match path.first()?.as_str() {

@@ -1,6 +1,6 @@
 //! The crates and their layers: what each crate says of itself in its `Cargo.toml`, and the rules that follow.
 //!
-//! A crate says which layer it is of, and what of the machine it may touch:
+//! A crate says which layer it belongs to, and which parts of the machine it may touch:
 //!
 //! ```toml
 //! [package.metadata.hls]
@@ -8,8 +8,8 @@
 //! may = ["files", "processes"]
 //! ```
 //!
-//! It depends on crates of its own layer and of those below. What it does not say that it may do, its sources, without
-//! their tests, do not do. Reads text: what a dependency does is not seen.
+//! It depends on crates of its own layer and of those below. Its sources, without their tests, touch nothing else of
+//! the machine. Reads text: what a dependency does is not seen.
 
 use crate::imports::{Module, circles, module_of, uses};
 use crate::{Finding, Tree};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// The layers, the lowest first.
 pub const LAYERS: [&str; 7] = ["ground", "parts", "model", "plan", "engines", "session", "commands"];
 
-/// What of the machine a crate may touch, and the words by which it does.
+/// The parts of the machine that a crate may touch, and the words of code that touch them.
 const RIGHTS: [(&str, &[&str]); 4] = [
     ("files", &["std::fs", "fs::", "File::open", "File::create", "File::options", "OpenOptions"]),
     ("processes", &["Command::new", "process::Command"]),
@@ -125,7 +125,7 @@ fn sources<'t>(it: &Crate, tree: &'t Tree) -> impl Iterator<Item = (PathBuf, &'t
     })
 }
 
-/// What of the machine it touches without saying that it may.
+/// The parts of the machine that it touches without saying that it may.
 fn touched(it: &Crate, tree: &Tree) -> Vec<Finding> {
     let mut findings = vec![];
     let refused = RIGHTS.iter().filter(|(name, _)| !it.may.iter().any(|may| may == name));

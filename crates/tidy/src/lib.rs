@@ -2,7 +2,7 @@
 //!
 //! [`Tree`] holds the text of every file of the repository, [`Tree::findings`] what breaks a rule. A rule is a function
 //! of `rules` and a line of one of its two lists; its tests stand beside it, on a text that breaks it. Relies on
-//! rustfmt and clang-format having been there before: functions are found by their indentation. Never writes, and needs
+//! rustfmt and clang-format having been run before: functions are found by their indentation. Never writes, and needs
 //! no git: it walks the folders, except for those that hold what was built.
 
 pub mod examples;

@@ -102,7 +102,7 @@ fn rows(crates: &[Crate]) -> Vec<Vec<&Crate>> {
     rows
 }
 
-/// Whether an arrow is due: not where another crate that the user needs needs it as well.
+/// Whether an arrow is drawn: not if the user needs another crate that also needs the used one.
 fn needs_itself(user: &Crate, used: &Crate, crates: &[Crate]) -> bool {
     let through = |between: &&Crate| {
         user.uses.contains(&between.folder)

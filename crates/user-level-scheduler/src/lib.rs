@@ -1,5 +1,5 @@
-//! For authors of user-level schedulers in Rust: a program decides which threads of a hierarchy run. It is the library
-//! of `include/hls_scheduler.h` once more, and `docs/user-level-schedulers.md` is for both.
+//! For authors of user-level schedulers in Rust: a program decides which threads of a hierarchy run. It is the Rust
+//! counterpart of `include/hls_scheduler.h`; `docs/user-level-schedulers.md` is for both.
 //!
 //! An author writes the functions of Figure 8 of G. Parmer and R. West, "Predictable and Configurable Component-Based
 //! Scheduling in the Composite OS", ACM TECS 13(1s), 2013: a [`Policy`]. [`Scheduler::turn`] works off the events,
@@ -18,8 +18,8 @@
 //! run(&mut First).expect("`hls ctl promote` has made this process an agent");
 //! ```
 //!
-//! What the library in C has besides is not here: the lock, decisions by threads that are about to block, and requests
-//! to the control server, which the crate `hls-control` has.
+//! Only the library in C has the lock and decisions by threads that are about to block. It also has requests to the
+//! control server; in Rust the crate `hls-control` has these.
 
 mod mapping;
 mod pages;

@@ -8,9 +8,9 @@ use rustix::mm::{MapFlags, ProtFlags, mmap};
 use std::os::fd::RawFd;
 use std::ptr;
 
-/// Maps the pages for as long as the process lives. They are memory of words that may be anything, and that are read
-/// and written by atomic operations only: so whatever the descriptors are, nothing but wrong words comes of it, or a
-/// signal where a file is too short.
+/// Maps the pages for as long as the process lives. They are words with any values, which are read and written by
+/// atomic operations only: so whatever the descriptors are, the worst outcome is wrong words, or a signal where a file
+/// is too short.
 pub(crate) fn map(kernel: RawFd, user: RawFd) -> Result<Pages<'static>, Errno> {
     let kernel = map_words::<KernelPage>(kernel, ProtFlags::READ)?;
     let user = map_words::<UserPage>(user, ProtFlags::READ | ProtFlags::WRITE)?;
@@ -27,8 +27,8 @@ fn map_words<T>(descriptor: RawFd, protection: ProtFlags) -> Result<&'static T, 
     // SAFETY: new memory, which nothing in this process refers to yet.
     let memory =
         unsafe { mmap(ptr::null_mut(), size_of::<T>(), protection, MapFlags::SHARED, descriptor, 0) }?;
-    // SAFETY: as large as `T`, aligned to a page, never unmapped; atomic words are valid whatever they are, and may
-    // change while they are referred to. Those of memory for reading are only loaded.
+    // SAFETY: as large as `T`, aligned to a page, never unmapped; atomic words are valid with any value, and may
+    // change while they are referred to. Words of memory for reading are only loaded.
     Ok(unsafe { &*memory.cast::<T>() })
 }
 

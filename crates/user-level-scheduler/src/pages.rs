@@ -13,7 +13,7 @@ const CPUS: usize = 64;
 /// The version of the contract.
 pub(crate) const VERSION: u64 = 1;
 
-/// Words of the kernel page before those of the slots.
+/// Words of the kernel page before the words of the slots.
 const HEAD: usize = 7;
 
 /// Words of the kernel page.

@@ -67,12 +67,12 @@ fn descriptors(text: &str) -> Option<(RawFd, RawFd)> {
     Some((kernel.parse().ok()?, user.parse().ok()?))
 }
 
-/// An agent that comes back from `sched_yield()` so often in a row though nobody has given it a CPU is an agent of
-/// nobody: the hierarchy has gone, with the engine that would have said so.
+/// After this many returns from `sched_yield()` in a row without a grant, the agent gives up: the hierarchy has gone,
+/// with the engine that would have said so.
 const MOST_UNGRANTED: u32 = 100_000;
 
 /// What the program of a scheduler does: takes turns, and parks between them, until the calling thread is not the agent
-/// any more, or the hierarchy has gone. The settings are those of the environment's `HLS_SETTINGS`.
+/// any more, or the hierarchy has gone. The settings come from the environment's `HLS_SETTINGS`.
 pub fn run<P: Policy>(policy: &mut P) -> Result<(), OpenError> {
     let pages = open()?;
     let settings = env::var("HLS_SETTINGS").unwrap_or_default();

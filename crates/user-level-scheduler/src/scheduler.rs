@@ -7,7 +7,7 @@ use crate::slots::{Event, Slot, Slots};
 
 /// The urgency of a child that is to get no CPU.
 pub const HELD: u64 = u64::MAX;
-/// The greatest urgency of another one.
+/// The greatest urgency of any other child.
 pub const MOST_URGENT: u64 = (1 << 63) - 1;
 
 /// How often a turn begins again because there were events meanwhile.
@@ -33,7 +33,7 @@ pub trait Policy {
     /// The child has let others go first; or it has to, because its slice is over.
     fn yielded(&mut self, _scheduler: &mut Scheduler<'_>, _slot: Slot) {}
 
-    /// The child has had so much CPU time more. Comes before what happened after that time.
+    /// The child has had `ran_ns` more of CPU time. Comes before what happened after that time.
     fn elapsed(&mut self, _scheduler: &mut Scheduler<'_>, _slot: Slot, _ran_ns: u64) {}
 
     /// The time of [`Scheduler::wake_at`] has come.
@@ -51,9 +51,9 @@ pub trait Policy {
 struct Known {
     child: u64,
     ran_ns: u64,
-    /// That the policy gave it; 0: that of the hierarchy.
+    /// The urgency that the policy gave it; 0: the hierarchy's.
     urgency: u64,
-    /// That the policy gave it so far.
+    /// How many slices the policy has given it; wraps around.
     slices: u16,
 }
 
@@ -65,7 +65,7 @@ pub struct Scheduler<'p> {
     now_ns: u64,
     /// The last event that was worked off.
     seen: u64,
-    /// Slots with a child; of them, those that want a CPU; of them, those that are to get none.
+    /// Slots with a child; slots with a child that wants a CPU; slots with a child that is to get none.
     present: u64,
     wanting: u64,
     held: u64,
@@ -77,8 +77,8 @@ pub struct Scheduler<'p> {
 }
 
 impl<'p> Scheduler<'p> {
-    /// Begins with what is in the kernel page; what the user page has of an earlier agent goes. `settings`: as in the
-    /// environment's `HLS_SETTINGS`.
+    /// Begins with what is in the kernel page; clears what an earlier agent left in the user page. `settings`: as in
+    /// the environment's `HLS_SETTINGS`.
     pub fn new<P: Policy>(pages: Pages<'p>, settings: &str) -> Scheduler<'p> {
         let asks = Event::ALL.map(|event| if P::ASKS.contains(&event) { u64::MAX } else { 0 });
         let mut scheduler = Scheduler {
@@ -108,27 +108,27 @@ impl<'p> Scheduler<'p> {
         self.pages = pages;
     }
 
-    /// The time: not later than it is, and not much earlier.
+    /// The time, or a little earlier; never later.
     pub fn now_ns(&self) -> u64 {
         self.now_ns
     }
 
-    /// The slots that have a child, but for the agent's.
+    /// The slots that have a child, except the agent's.
     pub fn present(&self) -> Slots {
         Slots(self.present)
     }
 
-    /// Of them, those that want a CPU.
+    /// The slots among them with a child that wants a CPU.
     pub fn wanting(&self) -> Slots {
         Slots(self.wanting)
     }
 
-    /// By what number the hierarchy knows the child in the slot: of a thread, its TID; 0: the slot is free.
+    /// The hierarchy's number of the child in the slot: a thread's is its TID; 0: the slot is free.
     pub fn child(&self, slot: Slot) -> u64 {
         self.known[slot].child
     }
 
-    /// What the settings say of a slot, at a place from 0 on.
+    /// The setting of a slot at a place, counted from 0.
     pub fn setting(&self, slot: Slot, place: usize) -> Option<u64> {
         setting(&self.settings, slot, place)
     }
@@ -159,7 +159,7 @@ impl<'p> Scheduler<'p> {
         self.pages.set_slice(slot, u64::from(*number) << 48 | ns << 16 >> 16);
     }
 
-    /// [`Policy::timer`] is called at this time, or soon after, in place of a time that was set before; 0: it is not.
+    /// [`Policy::timer`] is called at this time, or soon after; replaces a time that was set before; 0: never.
     pub fn wake_at(&mut self, at_ns: u64) {
         self.wake_at_ns = at_ns;
     }

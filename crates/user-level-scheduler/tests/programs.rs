@@ -1,5 +1,5 @@
 //! The programs of the examples, in C and in Rust, as processes: they find their pages by the environment, decide until
-//! they are no agents any more, and say what is wrong where they cannot. A file in memory is the page that else the
+//! they are no agents any more, and say what is wrong if they cannot. A file in memory stands in for the page that the
 //! engine writes.
 
 use hls_user_level_scheduler::{KERNEL_WORDS, SLOTS, USER_WORDS};
@@ -131,7 +131,7 @@ fn an_agent_without_a_hierarchy_ends() {
     }
 }
 
-/// The program decides by what the page says, and ends when that says that it is no agent.
+/// The program decides by what the page says, and ends when the page says that it is no agent.
 fn decides(program: &Path, kernel: &Page, user: &Page) {
     let mut process = process(program, kernel, user);
     kernel.write(VERSION, 1);
@@ -159,7 +159,7 @@ fn decides(program: &Path, kernel: &Page, user: &Page) {
 }
 
 #[test]
-fn who_is_no_agent_says_so() {
+fn a_program_that_is_no_agent_says_so() {
     let says = |process: Child| {
         let output = process.wait_with_output().expect("it ends");
         (output.status.success(), String::from_utf8(output.stderr).expect("text"))

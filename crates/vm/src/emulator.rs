@@ -1,5 +1,4 @@
-//! Recognises a fault of the emulator by what the guest's kernel printed, so that the guest is booted again for it, and
-//! for nothing else.
+//! Recognises a fault of the emulator by the log of the guest's kernel: the guest is booted again for this fault only.
 //!
 //! QEMU 7.2 translates a processor's code without keeping the other processors from writing to it. A kernel that
 //! patches its code puts a one-byte breakpoint, `int3`, on the instruction, writes the rest, and takes the breakpoint
@@ -44,8 +43,8 @@ pub(crate) fn fault(kernel_log: &str) -> Option<String> {
     Some(format!("a processor ran into a breakpoint at {place} that is not in memory"))
 }
 
-/// Whether the code in an oops shows no breakpoint where the processor ran into one, but a whole instruction of a kind
-/// that is patched.
+/// Whether the code in an oops shows, where the processor ran into a breakpoint, a whole instruction of a kind that is
+/// patched.
 fn is_in_no_memory(oops: &str) -> bool {
     let code = oops.lines().find_map(|line| line.split_once("] Code: ")).map_or("", |(_, code)| code);
     // The instruction pointer, in angle brackets, is one byte behind the breakpoint.
@@ -85,15 +84,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ours_is_not_taken_for_the_emulators() {
+    fn our_faults_are_not_blamed_on_the_emulator() {
         for (name, console) in consoles("ours") {
             assert_eq!(fault(&console), None, "{name}");
         }
     }
 
-    /// Each console of the emulator's faults, with something that went wrong before, or without what makes it one.
+    /// Each console of a fault of the emulator, after an earlier failure, or without one of the marks of that fault.
     #[test]
-    fn a_fault_of_ours_before_one_of_the_emulators_stays_ours() {
+    fn a_failure_before_a_fault_of_the_emulator_stays_ours() {
         let before = [
             "[    1.000000] hls-vm: FAILED: a hog stands still\n",
             "[    1.000000] sched_ext: BPF scheduler \"hls\" disabled (runnable task stall)\n",
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ejection_is_ours_though_the_emulator_fails_while_the_kernel_detaches_the_scheduler() {
+    fn an_ejection_is_ours_even_if_the_emulator_fails_during_the_detach() {
         for (name, console) in consoles("emulator") {
             let ejecting = console.replacen(BREAKPOINT, &format!("{RUNS}\n{BREAKPOINT}"), 1);
             assert_eq!(fault(&ejecting), None, "{name}");

@@ -23,7 +23,8 @@ pub struct Guest {
     /// Programs of the host, by path or by name in PATH. In the guest they stand before busybox's in PATH, with the
     /// shared libraries that they are linked with.
     pub programs: Vec<PathBuf>,
-    /// Other files and folders: the path on the host, and the absolute path in the guest. Executable files stay so.
+    /// Other files and folders: the path on the host, and the absolute path in the guest. Executable files stay
+    /// executable.
     pub files: Vec<(PathBuf, String)>,
 }
 
@@ -183,7 +184,7 @@ impl Tree {
     }
 }
 
-/// The loader and shared libraries of a program, as the host's loader finds them; none of a static program or script.
+/// The loader and shared libraries of a program, as the host's loader finds them; a static program or script has none.
 fn libraries(program: &Path) -> Result<Vec<PathBuf>, Error> {
     let listed = match tool::output(Command::new("ldd").arg(program)) {
         Ok(listed) => listed,
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_a_shell_would_read_otherwise_or_twice_are_refused() {
+    fn names_with_special_characters_and_duplicates_are_refused() {
         for names in [&["a b"][..], &["$(reboot)"], &[""], &[".."], &["a/b"], &["same", "same"]] {
             assert!(matches!(init(&scripts(names)), Err(Error::Input(_))), "{names:?}");
         }
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_are_none_are_refused() {
+    fn paths_that_are_not_absolute_and_plain_are_refused() {
         for path in ["here", "", "/", "/usr//bin", "/usr/../bin"] {
             assert!(matches!(Tree::default().add(path, Entry::Folder), Err(Error::Input(_))), "{path}");
         }

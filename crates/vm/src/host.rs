@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
 
-/// Half of the time (`RUN_PATIENCE_NS` in `bpf/run.h`) after which an engine gives up an `hls` that does not go on.
+/// Half of the time (`RUN_PATIENCE_NS` in `bpf/run.h`) after which an engine gives up an `hls` that makes no progress.
 const TOO_LONG: Duration = Duration::from_secs(5);
 
 /// How long each thread of a process has waited for a processor of the host so far, by the thread's number.
@@ -32,7 +32,7 @@ impl Watch {
     }
 }
 
-/// By how much the wait of a thread has grown at most. A thread that was not there before does not count.
+/// The most by which the wait of a thread has grown. A new thread does not count.
 fn longest(before: &Waits, now: &Waits) -> Option<Duration> {
     now.iter().filter_map(|(thread, wait)| Some(wait.saturating_sub(*before.get(thread)?))).max()
 }

@@ -37,7 +37,7 @@ run() {
 	read -r began _ </proc/uptime
 	(cd / && exec "/usr/scripts/$1") </dev/null
 	status=$?
-	# Ends all other processes: those that a failed script leaves would make the next scripts fail, too.
+	# Ends all other processes: if a failed script leaves some, they would make the next scripts fail, too.
 	kill -9 -1 2>/dev/null
 	[ "$status" = 0 ] || echo "<4>hls-vm: FAILED: $1 exited with $status" >/dev/kmsg
 	read -r ended _ </proc/uptime

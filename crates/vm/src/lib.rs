@@ -96,8 +96,8 @@ impl Vm {
     ///
     /// # Errors
     /// `Input` when something cannot be put into the guest, `Failed` when the guest could not be run. A guest that goes
-    /// down, or is ended at the limit, is an outcome. With [`Accel::Parallel`] a guest that ends by a fault of the
-    /// emulator itself is booted again, a few times at most, with a message on standard error.
+    /// down, or is ended at the limit, is no error but an outcome. With [`Accel::Parallel`] a guest that ends by a
+    /// fault of the emulator itself is booted again, a few times at most, with a message on standard error.
     pub fn run(
         &self,
         machine: &Machine,
@@ -135,7 +135,7 @@ impl Vm {
     }
 }
 
-/// The test machine; `None`, and the reason on standard error, where it is missing and that may be skipped.
+/// The test machine; `None`, with the reason on standard error, where it is missing and the test may be skipped.
 fn unless_skipped(opened: Result<Vm, Error>, is_ci: bool) -> Result<Option<Vm>, Error> {
     match opened {
         Ok(vm) => Ok(Some(vm)),
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_machine_that_is_missing_is_skipped_by_a_person_and_an_error_in_continuous_integration() {
+    fn a_missing_test_machine_is_an_error_only_in_continuous_integration() {
         let missing = || Err(Error::Unavailable("QEMU is missing".into()));
         assert!(matches!(unless_skipped(missing(), false), Ok(None)));
         assert!(matches!(unless_skipped(missing(), true), Err(Error::Unavailable(_))));

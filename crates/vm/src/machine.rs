@@ -79,7 +79,7 @@ pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path, cpuinfo
     let mut qemu = Command::new("setpriv");
     qemu.args(["--pdeathsig", "KILL", QEMU, "-nodefaults", "-display", "none", "-no-reboot"]);
     // At this log level warnings and errors reach the console.
-    // The kernel does not check its timer: it would panic where the host leaves the guest out for some ticks.
+    // The kernel does not check its timer: it would panic where the host stops the guest for some ticks.
     let mut append =
         "console=ttyS0 loglevel=5 panic=-1 edd=off mitigations=off tsc=reliable no_timer_check".to_owned();
     // With a thread for each processor QEMU has a fault: see emulator.rs. One thread is as fast to boot.
@@ -90,7 +90,7 @@ pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path, cpuinfo
         }
         Time::Free(Accel::Parallel) => {
             qemu.args(["-accel", "tcg,thread=multi", "-cpu", EMULATED_CPU]);
-            // After an oops little works, and what fails then says nothing.
+            // After an oops little works, and a failure then says nothing.
             append += " oops=panic";
         }
         Time::Free(Accel::Auto | Accel::Tcg) => {

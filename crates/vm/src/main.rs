@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Run scripts in a virtual machine whose kernel has sched_ext.
+/// Run scripts in a virtual machine with a kernel that has sched_ext.
 ///
 /// The first call fetches the kernel. Without a script it only prints the kernel's release and checks that it works.
 #[derive(Debug, Parser)]
@@ -59,8 +59,8 @@ struct Args {
     cache: PathBuf,
 }
 
-const EXIT_STATUS: &str = "Exit status: that of the first script that failed, or 0; 2 usage or input, 124 time limit, \
-                           125 the test machine could not do its work, 126 the kernel complained or went down.";
+const EXIT_STATUS: &str = "Exit status: the status of the first script that failed, or 0; 2 usage or input, 124 time \
+                           limit, 125 the test machine could not do its work, 126 the kernel complained or went down.";
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum AccelName {

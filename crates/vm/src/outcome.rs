@@ -120,8 +120,8 @@ pub(crate) fn shown(piece: &str, several: bool) -> String {
     piece.replace(DONE, "").split_inclusive('\n').map(line).collect()
 }
 
-/// What a line of the kernel's log contains when something is wrong with the kernel. That the kernel ejects a scheduler
-/// for an error of its own is none of these, unless the scheduler let threads wait, which the kernel calls a stall.
+/// What a line of the kernel's log contains when something is wrong with the kernel. An ejected scheduler is none of
+/// these, unless the kernel ejected it because it let threads wait, which the kernel calls a stall.
 const COMPLAINTS: [&str; 10] = [
     "WARNING: ",
     "BUG: ",
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn complaints_of_the_kernel_are_found_and_the_rest_is_none() {
+    fn complaints_of_the_kernel_are_found_and_other_lines_are_not() {
         let log = "[    1.0] hls-vm: one\n\
                    [    2.0] WARNING: kernel/sched/ext.c:1 at x\n\
                    [    3.0] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:\n\

@@ -123,12 +123,12 @@ fn show_text(to: &mut dyn Write, text: &str) -> Result<(), Error> {
         .map_err(failed("the output of the guest cannot be shown"))
 }
 
-/// QEMU while it runs. Dropping this kills it, so that it does not outlive the run even if that fails.
+/// QEMU while it runs. Dropping this kills it, so that it does not outlive the run, even if the run fails.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Fails when QEMU has ended already, which is what is wanted.
+        // Fails when QEMU has ended already, which is as good.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

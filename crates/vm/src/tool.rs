@@ -1,4 +1,4 @@
-//! Runs programs of the host to their ends, for what they print.
+//! Runs programs of the host to their ends, and returns their output.
 //!
 //! Relies on PATH. What a program prints when it fails becomes part of the error.
 

@@ -18,8 +18,8 @@ pub enum Verdict {
     NoVerdict(String),
 }
 
-/// What the kernel says when its clock is not to be relied on: another clock goes at another rate, or the kernel could
-/// not find out how fast the processor counts.
+/// What the kernel says when its clock is unreliable: it deviates from another clock, or the kernel could not measure
+/// the frequency of the processor's counter.
 const CLOCK: [&str; 4] = [
     "as unstable because the skew is too large",
     "Marking TSC unstable",
@@ -63,7 +63,7 @@ impl Outcome {
 }
 
 impl Error {
-    /// The verdict where a run has no outcome: that a script or file for the guest is wrong is a failure.
+    /// The verdict where a run has no outcome: a wrong script or file for the guest is a failure.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match self {

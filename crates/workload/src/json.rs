@@ -78,7 +78,7 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// Reads one JSON value and nothing behind it. Stops at the first error: what follows one cannot be told apart.
+/// Reads one JSON value and nothing behind it. Stops at the first error: what follows it cannot be interpreted.
 pub(crate) fn parse(text: &str) -> Result<Node<'_>, Problem> {
     // json-c knows none of the further liberties that JSON5 takes.
     let options = ScannerOptions {

@@ -18,7 +18,7 @@ fn workload_files(directory: &str) -> Vec<PathBuf> {
     files
 }
 
-/// One line a task, step, resource, timer and unsupported wish.
+/// One line a task, step, resource, timer and unsupported setting.
 fn render(workload: &Workload) -> String {
     let mut text = String::new();
     if let Some(duration) = workload.duration {

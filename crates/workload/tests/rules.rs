@@ -158,7 +158,7 @@ fn a_resume_needs_somebody_to_wake() {
 }
 
 #[test]
-fn a_phase_without_cpus_goes_back_to_those_of_the_task() {
+fn a_phase_without_cpus_goes_back_to_the_task_s() {
     let affinities = |task: &str| -> Vec<Step> {
         let program =
             program(&format!(r#"{task} "phases": {{"p": {{"cpus": [1], "run": 1}}, "q": {{"run": 1}}}}"#));

@@ -28,7 +28,7 @@ fn main() {
     }
     println!(
         "\n{:<48} {:>10} {:>12}",
-        "a request on line (begin, then end, halved)", "siblings", "a request"
+        "a request in a run (begin, then end, halved)", "siblings", "a request"
     );
     for policy in ["reservation", "proportional-share"] {
         for count in [10, 100, 1_000] {

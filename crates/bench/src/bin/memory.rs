@@ -1,5 +1,5 @@
-//! Measures how many bytes a thread takes in the core, the engine and the statistics together: the resident memory of a
-//! run with 65,536 threads less that of a run with 1,024, divided by the difference in threads. Linux only: reads
+//! Measures how many bytes a thread takes in the core, the engine and the statistics together: the difference in
+//! resident memory between runs with 65,536 and 1,024 threads, divided by the difference in threads. Linux only: reads
 //! /proc/self/statm.
 
 use hls_monitor::observe::Observer;

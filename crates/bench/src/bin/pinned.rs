@@ -1,8 +1,8 @@
 //! pinned POLICY COUNT: how long a decision on CPU 1 takes while more and more READY threads are bound to CPU 0.
 //!
-//! Below one root scheduler of two CPUs, one thread runs on CPU 0, and so many others wait for that CPU. A thread that
-//! can use both CPUs blocks and wakes up COUNT times; each time CPU 1 decides twice. The time is that of all calls of
-//! the core for one blocking and one wake-up: the shortest of ten rounds, since other programs disturb some of them.
+//! Below one root scheduler of two CPUs, one thread runs on CPU 0, and the others wait for that CPU. A thread that can
+//! use both CPUs blocks and wakes up COUNT times; each time CPU 1 decides twice. The time covers all calls of the core
+//! for one block and one wake-up: the shortest of ten rounds, since other programs disturb some of them.
 
 use hls_core::{Calls, Core, CoreScheduler, CoreVp, Params, PolicyInfo, policies};
 use hls_units::Nanos;
@@ -32,7 +32,7 @@ impl Bench {
         (Bench { core, now: Nanos::ZERO }, root)
     }
 
-    /// A thread; the first parameter that has no preset is this one.
+    /// A thread; parameters that have no preset are `param`, within their ranges.
     fn thread(&mut self, policy: &PolicyInfo, root: CoreScheduler, param: u64) -> CoreVp {
         let params: Vec<u64> = policy
             .vp_params
@@ -68,7 +68,7 @@ impl Bench {
     }
 }
 
-/// The time of a blocking and a wake-up while `pinned` threads wait for CPU 0.
+/// The time of a block and a wake-up while `pinned` threads wait for CPU 0.
 fn measure(policy: &PolicyInfo, pinned: u32, count: u32) -> Duration {
     let (mut bench, root) = Bench::new(policy);
     for _ in 0..=pinned {

@@ -11,8 +11,8 @@
 //!   ends while others want the CPU, it pays (1-r_f)*w_f. So r_f*(sum of the others' w_n) + (1-r_f)*w_f is added.
 //! - Where a whole CPU is held, siblings G need not be bounded by their warps if their limits let them run warped for
 //!   no more than their part of the time (L_n/(L_n+U_n) <= r_n). A while after such a sibling last ran unwarped it has
-//!   had r_n of the time since and L_n*(1-r_n) beyond that, so the delta is (B + own + r_f*(sum of w_n of those not in
-//!   G + sum of L_n*(1-r_n) of those in G)) / (1 - sum of r_n in G). The G with the least delta counts.
+//!   had r_n of the time since and L_n*(1-r_n) beyond that, so the delta is (B + own + r_f*(sum of w_n of siblings not
+//!   in G + sum of L_n*(1-r_n) of siblings in G)) / (1 - sum of r_n in G). The G with the least delta counts.
 //!
 //! - A sibling that wakes up from a sleep against its will begins at most the `stall-credit` G of its CPU time behind
 //!   the scheduler's virtual time, and gets that much more. So r_f*(T-1)*G is added to B; a second such sleep in the
@@ -67,9 +67,9 @@ pub(super) const ENTRY: Entry = Entry {
 const WARPS: Rule = Rule { name: "BVT, by warps", source: "SFQ's bound, and what a warp borrows" };
 const WARP_LIMITS: Rule =
     Rule { name: "BVT, by limits of warps", source: "what a sibling gets since it last ran unwarped" };
-const REQUESTS: Rule = Rule { name: "BVT, requests of who warps", source: "stays ahead, with its debt" };
+const REQUESTS: Rule = Rule { name: "BVT, requests of a warped child", source: "stays ahead, with its debt" };
 const SHARE: Rule = Rule { name: "BVT, PS to PS", source: ENTRY.source };
-const EVEN: Rule = Rule { name: "BVT, equal shares of CPUs", source: "nobody gets far ahead of the least" };
+const EVEN: Rule = Rule { name: "BVT, equal shares of CPUs", source: "no child gets far ahead of the least" };
 
 /// A child's weight as a fraction of the sum of all; its warp and limits in nanoseconds.
 struct Claim {
@@ -212,10 +212,10 @@ fn asked(
     instance.work.take(1 + instance.children.len());
     let refused = match (held, &edge.child) {
         _ if instance.param("stall-credit").is_some_and(|credit| credit.is_positive()) => {
-            "JOB is shown without a `stall-credit` only, by which siblings come ahead of who warps".to_owned()
+            "JOB is shown without a `stall-credit` only: it puts siblings ahead of a warped child".to_owned()
         }
         _ if instance.cpus > 1 && instance.param("migration").is_some_and(|cost| cost.is_positive()) => {
-            "JOB is shown on one CPU, or without a `migration`, by which who ran elsewhere comes later"
+            "JOB is shown on one CPU, or without a `migration`, which puts off a child that ran elsewhere"
                 .to_owned()
         }
         (Guarantee::All, Child::Thread(_)) => match conditions.in_time(child, amount, period) {
@@ -289,7 +289,7 @@ fn bounded(
     let (rule, delta, formula) = match by_limits.filter(|by_limits| *by_limits < by_warps) {
         Some(by_limits) => {
             let formula = format!(
-                "share {share}*{weight}; delta by the limits of those who stay within their part = {}",
+                "share {share}*{weight}; delta by the limits of siblings that stay within their part = {}",
                 time_ceil(&by_limits)
             );
             (WARP_LIMITS, by_limits, formula)
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_bind_those_who_stay_within_their_part() {
+    fn limits_bound_siblings_that_stay_within_their_part() {
         // 1:1:1, C 1, one with L 2 and U 4: (4/3 + 4/9 + 3/256) * 3/2. With U 3 its warp of 20 decides:
         // 4/3 + 20/3 + 3/256.
         let limited = |unwarp| promised("ALL", 1, &[[1, 0, 0, 0], [1, 0, 0, 0], [1, 20, 2, unwarp]]);
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_several_cpus_are_bounded_only_if_nobody_gets_ahead() {
+    fn shares_of_several_cpus_are_bounded_only_if_no_child_gets_ahead() {
         let [one, two, three]: [Child<'_>; 3] = [&[("share", 1)], &[("share", 2)], &[("share", 3)]];
         let nothing = ["NULL"; 3];
         assert_eq!(on_cpus(2, &[("allowance", 2)], &[one, one, two]), nothing);

@@ -3,8 +3,8 @@
 //!
 //! In the publication a server that has used its budget gets a new one at once, with a later deadline: a greedy child
 //! runs ahead while others sleep, and then has nothing for as long. By any deadline d that it is given it has all of
-//! its budgets up to d, so it has its bandwidth since it woke up, less a budget; but no window has any. That is PS x/y,
-//! for children with soft=1. The others sleep until the deadline, and then have budget and deadline renewed.
+//! its budgets up to d, so it has its bandwidth since it woke up, less a budget; but no window is certain to have any.
+//! That is PS x/y, for children with soft=1. The others sleep until the deadline, which renews budget and deadline.
 //!
 //! And in the publication a server (x in every y) that wakes up at w, before its deadline d, with more budget c than
 //! (d-w)*x/y begins a new period at once: the lower bound holds, but children that sleep and wake then have up to 2x +

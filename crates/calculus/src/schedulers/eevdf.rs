@@ -18,19 +18,19 @@
 //! - Lag at least -r: a request begins when ve <= V, and is over after r.
 //! - Lag at most r up to a request's virtual deadline d = ve + r/w, by definition. Say that it is not served by then,
 //!   and let a request with a later deadline have been chosen last at the instant t, at V = v. Then no eligible one
-//!   with a deadline up to d was waiting, so all that is served from t on, but for the quantum chosen at t, is requests
+//!   with a deadline up to d was waiting, so all that is served from t on, except the quantum chosen at t, is requests
 //!   that begin at v or later and have deadlines up to d. No two requests of a child, or of one that left, overlap in
 //!   virtual time, and while V passes their time the child's share counts: they come to the integral of W from v to d
-//!   at most, which is the CPU time given from t on, since V has not moved on without any in between, where something
-//!   was eligible. So when V = d, no more than the length q of that quantum is unserved, all of which is served before
-//!   anything else. In the time x that it takes V advances by x/W, and w*x/W <= x: the lag is at most q.
+//!   at most. That is the CPU time given from t on, since V moves on without CPU time only where nothing is eligible,
+//!   and here something was. So when V = d, no more than the length q of that quantum is unserved, all of which is
+//!   served before anything else. In the time x that it takes V advances by x/W, and w*x/W <= x: the lag is at most q.
 //! - V advances by at least one over the sum of all shares, including the shares of children that have left with debts.
 //!   The shares of new children that come meanwhile are not included: until the debts are paid, by CPU time of one
 //!   request each, the new promises may be late by as much.
 //!
 //! V is rounded down, twice here: CPU time of less than W units of 1/256 ns waits to advance V, and V itself is less
-//! than one unit behind. The quantum chosen at t has begun a nanosecond at least before what waits for it comes, so
-//! both are made up for where all shares come to less than 128; else delta is longer by W/128 ns.
+//! than one unit behind. The quantum chosen at t has begun a nanosecond at least before what waits for it comes. That
+//! makes up for both where all shares come to less than 128; else delta is longer by W/128 ns.
 
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;

@@ -2,8 +2,8 @@
 //! Constant-Bandwidth Servers", ECRTS 2000).
 //!
 //! A server's virtual time V says up to when it has used its bandwidth U = x/y. While it is active, and its V and its
-//! deadlines lie between a and b, it uses U*(b-a) of its budgets at most; so all servers together want as much budget
-//! of a window as the integral of the active bandwidth A over it. The server that runs uses up budget at the pace A. So
+//! deadlines lie between a and b, it uses U*(b-a) of its budgets at most; so in a window all servers together want as
+//! much budget as the integral of the active bandwidth A over it. The server that runs uses up budget at the pace A. So
 //! on a CPU that is there all the time, budget is used as fast as it is wanted, and no deadline is missed while the sum
 //! of all U is at most 1. That is the paper's proof, and its claim: what takes e of a dedicated CPU of speed U, done
 //! there at F, is done by F + y (`crates/hls-core/tests/grub.rs` tests that).

@@ -17,6 +17,6 @@ pub(super) const ENTRY: Entry = Entry {
 const RULE: Rule = Rule { name: "Linux", source: ENTRY.source };
 
 fn provide(instance: &Instance) -> Provided {
-    let reason = "who sleeps saves counter and goes first, so nothing is promised";
+    let reason = "a child that sleeps saves counter and goes first, so nothing is promised";
     instance.a_cpu_each().unwrap_or_else(|| instance.nothing(RULE, reason))
 }

@@ -24,7 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
 const RULE: Rule = Rule { name: "Linux's EEVDF", source: ENTRY.source };
 
 fn provide(instance: &Instance) -> Provided {
-    let reason = "who was owed something among many is paid when few are there, so nothing is promised";
+    let reason = "what many children owe may be paid by the few that are there, so nothing is promised";
     instance.a_cpu_each().unwrap_or_else(|| instance.nothing(RULE, reason))
 }
 

@@ -9,8 +9,8 @@
 //!
 //! `policies/rialto.c` places children as they come, and all of them in this order if that does not do. It goes round
 //! the slots `ROUNDS` times at most to place one, in an order of its own. The least offset behind `at` that one slot
-//! leaves free grows with `at`, so in each round the policy gets as far as by one push here, whichever slot that is by:
-//! it finds every slot that is found here with one push less than rounds, the last of which pushes no more.
+//! leaves free grows with `at`, so each round of the policy gets at least as far as one push here, whichever slot
+//! pushes. So it finds every slot that is found here with fewer pushes than rounds: in its last round nothing pushes.
 //!
 //! On RESU r a slot is a notified interval, in which r*x is received at an unknown time: EDP(y, r*x, deadline x), which
 //! is RESCS r*x, y + x*(1-r).

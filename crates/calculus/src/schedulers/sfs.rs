@@ -31,7 +31,7 @@ fn provide(instance: &Instance) -> Provided {
         Ok(label) => label.absolute(),
         Err(found) => {
             let reason =
-                format!("{found}; who waits while others sleep in step loses its share of several CPUs");
+                format!("{found}; a child loses part of its share of CPUs if its siblings sleep in step");
             return instance.a_cpu_each().unwrap_or_else(|| instance.nothing(RULE, reason));
         }
     };

@@ -54,7 +54,7 @@ impl<'w> Conditions<'w> {
         let others = || (0..self.each.len()).filter(|n| *n != child);
         let mut sum: Rational = others().map(|n| &self.ahead[n]).sum();
         let mut rest = Rational::one() - &self.weights[child];
-        // The least of those that are out of G behind each place of the order, and of those that are in it before.
+        // The least of the siblings out of G behind each place of the order, and of the siblings in G before it.
         let never = others().filter(|n| self.within[*n].is_none()).map(|n| &self.ahead[n]).min();
         let mut least_out = vec![never];
         for n in ordered.iter().rev() {
@@ -76,8 +76,8 @@ impl<'w> Conditions<'w> {
         debt.unwrap_or_default()
     }
 
-    /// The debt with those siblings in G that ask for JOB, and so stay within their part; `None` where they leave
-    /// nothing to the others.
+    /// The debt if G has the siblings that ask for JOB, and so stay within their part; `None` where they leave nothing
+    /// to the others.
     pub fn debt_beside(&self, child: usize, asks: &[bool]) -> Option<Rational> {
         let others = (0..self.each.len()).filter(|n| *n != child);
         let (mut sum, mut least) = (self.granule.clone(), None::<&Rational>);
@@ -112,8 +112,8 @@ impl<'w> Conditions<'w> {
         let warp = &self.warps[child];
         if self.each.len() > 1 && *warp < lead {
             return Err(format!(
-                "a warp of {} is needed to stay ahead of who is not warped: the limit, {}, and {} of its debt, {}; it \
-                 is {}",
+                "a warp of {} is needed to stay ahead of children that are not warped: the limit, {}, and {} of its \
+                 debt, {}; it is {}",
                 time_ceil(&(&lead * weight)),
                 time_ceil(&own.limit),
                 share_floor(weight),
@@ -129,7 +129,7 @@ impl<'w> Conditions<'w> {
         if let Some(n) = ahead.iter().find(endless) {
             let least = (&self.warps[*n] + &lead) * weight;
             return Err(format!(
-                "`{}`, which it is not ahead of, may run warped for any time; a `warp-limit` and an `unwarp` of that, \
+                "`{}`, which it is not ahead of, may run warped for any time; a `warp-limit` and an `unwarp` there, \
                  or a warp of {} here, would do",
                 self.each[*n].name,
                 time_ceil(&least)

@@ -8,7 +8,7 @@
 //! - R <= T is the least time in which p is left over when all siblings n that it is not ahead of when they are warped
 //!   (W_f < W_n + L_f/r_f + D_f) run warped for as long as L_n and U_n let them. So it does not matter whether they
 //!   fail.
-//! - U_f <= T - R: its limit is there anew at each request that comes in its turn.
+//! - U_f <= T - R: its limit is renewed at each request that comes in its turn.
 //!
 //! W_n is warp/r_n. D_f is the greatest *debt* with which f wakes up for such a request: how far its virtual time is
 //! then ahead of the scheduler's. In the time since it woke up without a debt it had at most its part, and each sibling
@@ -46,7 +46,7 @@ pub struct Warper {
     pub warp: Rational,
     /// For how long it may run warped; 0: any.
     pub limit: Rational,
-    /// When the limit is there anew.
+    /// After how long without warp the limit is renewed.
     pub unwarp: Rational,
 }
 

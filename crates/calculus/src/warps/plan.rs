@@ -69,7 +69,7 @@ pub struct Windows {
 /// Plans warps: for each child what it asks for, if it asks for JOB. Limits and unwarp times are the children's.
 ///
 /// # Errors
-/// The child for which no warp does, and the condition that fails.
+/// The child for which no warp suffices, and the condition that fails.
 pub fn plan(warpers: &Warpers, asked: &[Option<Request>]) -> Result<WarpPlan, (usize, String)> {
     // The warps of the children that ask count nowhere but in the levels.
     let conditions = Conditions::new(warpers);

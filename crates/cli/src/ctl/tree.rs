@@ -171,7 +171,7 @@ fn thread_name(thread: &ThreadStatus) -> String {
     format!("{} ({tid}{of})", clean(comm))
 }
 
-/// The kind of a thread, with the name that suspended it, if it is suspended.
+/// The kind of a thread, and, if it is suspended, the name of what suspended it.
 fn thread_kind(thread: &ThreadStatus) -> String {
     let by = thread.suspended_by.as_ref();
     by.map_or_else(|| "thread".into(), |by| format!("thread, suspended by {}", clean(by)))

@@ -9,8 +9,8 @@ use hls_plan::Plan;
 use hls_report::layout::{Column, number, text, write_rows};
 use std::io::{self, Write};
 
-/// The plans for the schedulers that have one of these threads among those that ask for JOB; for all where none is
-/// named.
+/// The plans for the schedulers with a child among these threads that asks for JOB; for all schedulers where no thread
+/// is named.
 pub fn planned(derived: &Derived, plan: &Plan, threads: &[String]) -> Vec<PlannedScheduler> {
     let is_wanted = |child: &PlannedChild| child.asked.is_some() && threads.contains(&child.name);
     let mut planned = derived.warp_plans(plan);
@@ -38,13 +38,13 @@ pub fn write(
         writeln!(out, "below {}, whose allowance is {}:\n", scheduler.name, scheduler.allowance)?;
         write_parts(out, scheduler, changed)?;
         if let Some((child, reason)) = &scheduler.refused {
-            reasons.push(format!("no warp does for `{}`: {reason}", scheduler.children[*child].name));
+            reasons.push(format!("no warp suffices for `{}`: {reason}", scheduler.children[*child].name));
             continue;
         }
         write_warps(out, scheduler)?;
         let late = |child: &PlannedChild| {
             let reason = child.planned.as_ref()?.0.in_time.as_ref().err()?;
-            Some(format!("no warp does for `{}`: {reason}", child.name))
+            Some(format!("no warp suffices for `{}`: {reason}", child.name))
         };
         reasons.extend(scheduler.children.iter().filter_map(late));
     }
@@ -83,8 +83,8 @@ fn write_parts(out: &mut impl Write, scheduler: &PlannedScheduler, changed: &Der
     write_rows(out, &PARTS, &rows)?;
     writeln!(
         out,
-        "\nwindow: {} of virtual time, {} in all, where nobody warps, all want the CPU and turns are of exactly the \
-         allowance\n",
+        "\nwindow: {} of virtual time, {} in all, where no child warps, all want the CPU and turns are of exactly \
+         the allowance\n",
         time_ceil(&windows.virtual_window),
         time_ceil(&windows.physical)
     )

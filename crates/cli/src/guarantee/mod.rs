@@ -55,7 +55,7 @@ fn parse(argument: &str, text: &str) -> Result<Guarantee, Error> {
 fn compare(out: &mut impl Write, have: &Guarantee, need: &Guarantee) -> io::Result<Verdict> {
     match implies(have, need) {
         Ok(derivation) => {
-            writeln!(out, "yes: who has {have} has {need}\n")?;
+            writeln!(out, "yes: {have} gives {need}\n")?;
             derivation.render().lines().try_for_each(|line| writeln!(out, "    {line}"))?;
             Ok(Verdict::Kept)
         }
@@ -156,7 +156,7 @@ fn write_rewrites(out: &mut impl Write, have: &Guarantee) -> io::Result<()> {
     let others = Kind::EVERY.into_iter().filter(|kind| *kind != have.kind());
     let rewrites: Vec<_> = others.filter_map(|kind| rewrite(have, kind)).collect();
     if !rewrites.is_empty() {
-        writeln!(out, "\n  Who has it also has:\n")?;
+        writeln!(out, "\n  It implies:\n")?;
     }
     for (weaker, rule) in rewrites {
         writeln!(out, "    {:<28}  {rule}", weaker.rounded_for_people())?;

@@ -83,7 +83,7 @@ pub fn warnings(have: &Guarantee) -> Vec<String> {
         let certain = time_ceil(&(have.blackout().unwrap_or_else(|| period.clone()) + amount));
         let (amount, period) = (time_floor(amount), time_exact(period));
         warnings.push(format!(
-            "Who needs {amount} in every stretch of {period} is not served: {amount} is certain only in every \
+            "A need of {amount} in every stretch of {period} is not met: {amount} is certain only in every \
              {certain}. That need is {wanted}. It follows from {other}, which a reservation scheduler can give."
         ));
     }
@@ -138,7 +138,7 @@ pub fn warnings(have: &Guarantee) -> Vec<String> {
                  part of it, that it took."
             ));
             warnings.push(
-                "It is no share. Who wants the CPU all the time makes one request, and is promised no more than that."
+                "It is no share. A thread that always wants the CPU makes one request, and is promised nothing more."
                     .into(),
             );
         }

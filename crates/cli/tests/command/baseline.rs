@@ -17,7 +17,7 @@ fn the_threads_of_a_file_run_as_they_are() {
 }
 
 #[test]
-fn the_json_of_a_baseline_is_like_that_of_a_run() {
+fn the_json_of_a_baseline_has_the_fields_of_a_run() {
     // On a busy machine a thread may have had no CPU, and what the host takes from a virtual one counts as CPU time.
     // Neither happens each time.
     let one_cpu_was_shared = || {

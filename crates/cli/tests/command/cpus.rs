@@ -61,7 +61,7 @@ fn the_command_line_comes_before_the_file_and_the_file_before_this_machine() {
 }
 
 #[test]
-fn another_number_than_that_of_this_machine_is_refused_by_the_kernel_engine() {
+fn the_kernel_engine_refuses_another_number_of_cpus_than_this_machine_has() {
     let other = if online() > 1 { "1" } else { "64" };
     let expected = format!("found --cpus {other}, expected the {} of this machine", online());
     with_files(|silent, stated| {

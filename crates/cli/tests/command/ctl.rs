@@ -110,7 +110,7 @@ fn threads_are_granted_and_revoked() {
             (&["suspend", "200", "--by", "ALICE"], 0, "thread 200 is suspended by `ALICE`\n"),
             (&["status"], 0, ", suspended by ALICE "),
             (&["suspend", "200"], 2, "hls: found thread 200 suspended by `ALICE`"),
-            (&["resume", "200"], 0, "thread 200 is no more suspended by `ALICE`\n"),
+            (&["resume", "200"], 0, "thread 200 is no longer suspended by `ALICE`\n"),
             (&["resume", "200"], 2, "hls: found no suspended thread 200, expected one"),
             (&["demote", "U"], 0, "destroyed `U`; 1 thread is elsewhere now\n"),
             (&["demote", "U"], 2, "hls: found no scheduler `U`"),

@@ -90,8 +90,8 @@ fn warps_for_threads_that_ask_for_jobs_below_bvt() {
 fn what_no_warp_gives_is_named_with_the_condition_that_fails() {
     let Outcome { code, stdout, .. } = hls(&["fit", "jobs-late.kdl"]);
     assert_eq!(code, Some(1), "{stdout}");
-    let reason = "no warp does for `mpeg`: an `unwarp` of 18.572ms or more is needed, so that its limit keeps it \
-                  within its part, 7/20 of the CPU; it is 18ms\n";
+    let reason = "no warp suffices for `mpeg`: an `unwarp` of 18.572ms or more is needed, so that its limit keeps \
+                  it within its part, 7/20 of the CPU; it is 18ms\n";
     assert!(stdout.contains(reason), "{stdout}");
     assert!(
         stdout.ends_with("NOT KEPT: not everything that is asked for can be given with these\n"),

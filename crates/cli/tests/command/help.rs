@@ -27,7 +27,7 @@ fn every_help_fits_a_terminal() {
 #[test]
 fn the_hierarchy_in_the_help_is_right() {
     let help = hls(&["--help"]).stdout;
-    let (_, rest) = help.split_once("who shares the CPUs:\n").unwrap();
+    let (_, rest) = help.split_once("how threads share the CPUs:\n").unwrap();
     let (example, _) = rest.split_once("\nWhat can be asked for").unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("example.kdl");

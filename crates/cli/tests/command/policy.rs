@@ -178,7 +178,7 @@ fn a_policy_is_tried() {
     let Outcome { code, stdout, .. } = hls(&["policy", "test", &path, "--as", "my-turns"]);
     assert_eq!(code, Some(1), "{stdout}");
     let expected = [
-        "hook grant of CPU 0: its grant hook chose nobody",
+        "hook grant of CPU 0: its grant hook chose no VP",
         "the smallest script that leads to it",
         "wakes up",
     ];

@@ -69,8 +69,8 @@ fn jobs_that_take_longer_than_the_check_says_break_a_promise() {
     }
 }
 
-/// What a workload says of CPUs counts as what the file says of them, also where a phase says it: the check refuses
-/// what the threads would not get, and the run says of nothing that it was promised.
+/// The CPUs that a workload names count like CPUs that the file names, also where a phase names them: the check refuses
+/// what the threads would not get, and the run does not call it promised.
 #[test]
 fn the_cpus_of_a_workload_are_known_to_the_check() {
     let directory = tempfile::tempdir().unwrap();

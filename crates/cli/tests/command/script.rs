@@ -43,8 +43,8 @@ fn a_policy_comes_and_goes_in_the_midst_of_a_run() {
     assert!(of_res.iter().all(|promise| whole_run(promise) == (Some(0), Some(6_000_000_000))), "{of_res:?}");
     let verdicts = |promise: &serde_json::Value| promise["windows"].to_string();
     assert!(of_res.iter().any(|promise| verdicts(promise).contains("\"verdict\":\"kept\"")), "{of_res:?}");
-    // Below A the drummer waits for a millisecond at most, and for what is reserved; where no wake-up raises a thread,
-    // and there is no A, for many.
+    // Below A the drummer waits for a millisecond at most, and for what is reserved. Where no wake-up raises a thread,
+    // and there is no A, it waits for many milliseconds.
     let folder = tempfile::tempdir().unwrap();
     let without_raises = folder.path().join("fixed.kdl");
     let text = std::fs::read_to_string(&file).unwrap().replace("default=#true", "default=#true wake-boost=0");
@@ -112,12 +112,12 @@ fn a_thread_is_suspended_and_goes_on() {
     let Outcome { code, stdout, stderr } = hls(&args);
     assert_eq!(code, Some(0), "{stderr}");
     let said =
-        "200ms: thread encoder is suspended by `FP`\n700ms: thread encoder is no more suspended by `FP`\n";
+        "200ms: thread encoder is suspended by `FP`\n700ms: thread encoder is no longer suspended by `FP`\n";
     assert_eq!(stderr, said);
     let run: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     let threads = run["threads"].as_array().unwrap().clone();
     let encoder = threads.into_iter().find(|thread| thread["name"] == "encoder").unwrap();
-    // It has 8 ms in each 50 ms, a second without those 500 ms long.
+    // It has 8 ms in each 50 ms, for a second less the 500 ms.
     let ran = encoder["ran_ns"].as_u64().unwrap();
     assert!((72_000_000..=88_000_000).contains(&ran), "{ran}");
 }
@@ -167,7 +167,7 @@ x ctl status
     );
 }
 
-/// From 2 s on a policy chooses no thread any more. A message says so at once, what the policy promised ends, all other
+/// From 2 s on a policy no longer chooses a thread. A message says so at once, what the policy promised ends, all other
 /// promises are kept, and a mended version of the policy takes its place again.
 #[test]
 fn a_policy_is_disabled_and_given_back() {
@@ -202,7 +202,7 @@ fixed-priority "FP" {
     .unwrap();
     let file = path("turns.kdl").display().to_string();
     let trace = path("trace").display().to_string();
-    let line = "2.005s: DISABLED: weighted-turns of A, since its grant hook chose nobody while a ready child could \
+    let line = "2.005s: DISABLED: weighted-turns of A, since its grant hook chose no VP while a ready child could \
                 use the CPU; round-robin is in its place";
 
     // A run without a script says the same as a run with one.
@@ -227,7 +227,7 @@ fixed-priority "FP" {
     for said in [
         line,
         "round-robin     RESBH 10ms 20ms",
-        "\nA has round-robin in the place of a disabled policy, weighted-turns: its grant hook chose nobody",
+        "\nA has round-robin in the place of a disabled policy, weighted-turns: its grant hook chose no VP",
         "\n3s: loaded `weighted-turns`\n`A` has it, as if it were new\n",
         "at 4s: found the policy `weighted-turns` in use by `A`",
     ] {
@@ -339,7 +339,7 @@ fixed-priority "FP" {
     let changes = script(folder.path(), "2s unload weighted-turns --evacuate");
     let Outcome { code, stderr, .. } = hls(&["run", &file, "--script", &changes, "--for", "3s"]);
     assert_eq!(code, Some(1), "{stderr}");
-    assert!(stderr.contains("found the default scheduler, `rest`, among those that would go"), "{stderr}");
+    assert!(stderr.contains("found the default scheduler, `rest`, among those to be destroyed"), "{stderr}");
 }
 
 /// A policy may declare a promise that it does not keep: the calculus trusts the declaration, and the monitor finds the

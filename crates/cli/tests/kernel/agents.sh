@@ -1,12 +1,12 @@
 # Functions for scripts in which agents of all kinds do harm beside a thread with a promise, in addition to lib.sh.
 # They rely on that thread: its comm is `neighbour`, and $neighbour is its TID; on a scheduler USERS that the user
-# `nobody` owns, and that takes children with `parameters`; on `depth`, how many schedulers are below each other there;
-# on `seconds` and `window` in ms, for how long, and in which windows, the neighbour is watched; and on the command
-# most_delayed, which prints for how many us the hogs may have a CPU before processes that are killed have gone.
+# `nobody` owns, and that takes children with `parameters`; on `depth`, the number of nested schedulers there; on
+# `seconds`, for which the neighbour is watched, in windows of `window` ms; and on the command most_delayed, which
+# prints the most CPU time in us that the hogs may have before killed processes have gone.
 
 has() { ! has_no "$1"; }
 
-# below DEPTH: schedulers below each other, so that the next one, below `above` with `with`, is that deep.
+# below DEPTH: nests schedulers, so that the next one, below `above` with `with`, is at that depth.
 below() {
 	above=USERS with=$parameters
 	for level in $(seq 2 "$1"); do
@@ -39,8 +39,8 @@ end_agent() {
 # says so.
 may_be_kept() { grep "BROKEN: neighbour" /tmp/said | tail -n 1 | grep -q "so it may have been kept" && echo "NOT JUDGED: $kind: records were lost"; }
 
-# beside KIND LEAST SLOT...: an agent of this kind, beside which the neighbour must have as many ms, and the threads in
-# the slots CPU time.
+# beside KIND LEAST SLOT...: beside an agent of this kind the neighbour must have LEAST ms, and the threads in the slots
+# some CPU time.
 beside() {
 	kind=$1 least=$2
 	shift 2

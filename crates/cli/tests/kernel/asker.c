@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * `asker SECONDS`: asks the hierarchy that runs for something small ten times a second, as root, and says in the end
- * how often, and how many us the answer took in 99 of 100 cases at most, and at worst. `asker SECONDS FOLDER` creates,
+ * `asker SECONDS`: asks the hierarchy that runs for something small ten times a second, as root, and prints in the end
+ * the number of answers, and their times in us, for 99 of 100 at most and at worst. `asker SECONDS FOLDER` creates,
  * moves and removes a file instead, as `attacker create` does, a hundred times a second. For tests.
  */
 #define _GNU_SOURCE

@@ -8,8 +8,8 @@
  * thread that was there both times must be in the domain, once, with its process; nothing may be in the domain, and
  * missing from /proc, in LOST_AFTER censuses in a row; and no thread may want a CPU that long without having one, nor
  * may an errand, or a CPU that has gone or is back, wait that long for a timer, or a VP without a thread stay. In a
- * virtual machine the host may leave out a CPU for seconds, and a thread that waits for that CPU waits for the host: a
- * census in which not all CPUs have run threads by turns does not count for what waits.
+ * virtual machine the host may stop a CPU for seconds, and threads that wait for that CPU wait for the host: a census
+ * counts for waits only if every CPU has given threads turns since the census before.
  * Prints how many threads were counted how often; exit status 1: one is missing or lost, 3: hls has gone.
  */
 #include "bpf/domain.h"
@@ -24,7 +24,7 @@
 
 #define AT(member) (DOMAIN_AT + offsetof(struct engine_domain, member))
 #define LOST_AFTER 10
-#define TURNS 10 /* that each CPU has given threads between two censuses, where the host leaves none out */
+#define TURNS 10 /* that each CPU has given threads between two censuses, unless the host stops it */
 #define MOST 20000
 #define IS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
 
@@ -37,8 +37,8 @@ struct seen {
 };
 
 /*
- * All threads of user space but those of the keeper, which have no VPs, before and after the domain was read, and in
- * the census before.
+ * All threads of user space except the keeper's, which have no VPs: before and after the domain was read, and in the
+ * census before.
  */
 static struct census {
 	struct seen seen[MOST];
@@ -218,7 +218,7 @@ static int lasts(int *censuses, int is_so, const char *what, const char *name, u
 	return 1;
 }
 
-/* Whether errands about a VP are not done, or a VP is there for nobody. */
+/* Whether errands about a VP are not done, or a VP stays without a thread. */
 static int is_forgotten(unsigned v)
 {
 	const struct engine_thread *entry = &entries[v];

@@ -62,7 +62,7 @@ static void sleep_us(long us)
 	nanosleep(&rest, NULL);
 }
 
-/* A short life, that of most threads as short as can be: then exits and creations meet most often. */
+/* A short life; most threads end at once, so that exits and creations coincide most often. */
 static void *live_briefly(void *argument)
 {
 	uint32_t seed = (uint32_t)(uintptr_t)argument;

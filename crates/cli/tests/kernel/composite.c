@@ -26,7 +26,7 @@
 #define WORK_NS 500000
 #define SLEEP_NS 2000000
 #define TRACED_STEPS 20       /* of the agent, one after the other, while it is traced */
-#define STARVED_NS 5000000000 /* after so long the engine rescues a thread (bpf/rescue.h) */
+#define STARVED_NS 5000000000 /* wait after which the engine rescues a thread (bpf/rescue.h) */
 
 static const char *scheduler;
 static const volatile struct hls_kernel_page *kernel;
@@ -46,7 +46,7 @@ static void wait_for(unsigned slot)
 		sleep_ns(SLEEP_NS);
 }
 
-/* Works and sleeps in turn, or only works, when all are granted: nobody is kept out before. */
+/* Works and sleeps in turn, or only works, once all are granted: none keeps another from its grant. */
 static void *work(void *argument)
 {
 	unsigned slot = (unsigned)(uintptr_t)argument;
@@ -107,7 +107,7 @@ static void take_pages(void)
 	map_pages(pages);
 }
 
-/* A sequence that is the same in each run, and another one for each scheduler. */
+/* The same sequence in each run, and a different one for each scheduler. */
 static uint64_t any_word(void)
 {
 	static uint64_t state;
@@ -240,7 +240,7 @@ static void take_over(void)
 	good();
 }
 
-/* Processes come that loop, out of the scheduler, and are killed, not so fast that records are lost. */
+/* Starts processes that loop, outside of the scheduler, and kills them, not so fast that records are lost. */
 static void kill_others(void)
 {
 	for (;;) {
@@ -366,8 +366,8 @@ static uint64_t try_kind(size_t kind, pid_t sleeper, const char *below, const ch
 }
 
 /*
- * Agents of all kinds, one after the other, until there is the file; another first one for each scheduler. All their
- * processes become children of this one.
+ * Agents of all kinds, one after the other, until there is the file, with a different first kind for each scheduler.
+ * All their processes become children of this one.
  */
 static int try_all(const char *below, const char *const *parameters)
 {
@@ -381,7 +381,7 @@ static int try_all(const char *below, const char *const *parameters)
 	while (access("/tmp/over", F_OK)) {
 		lived_ns = try_kind((3 * (unsigned)scheduler[0] + agents++) % NR_KINDS, sleeper, below, parameters);
 		longest_ns = lived_ns > longest_ns ? lived_ns : longest_ns;
-		/* It was not as one that starves that a thread got a CPU then. */
+		/* So no thread got its CPU only as a starved one. */
 		must(lived_ns < STARVED_NS, "processes that were killed lived on");
 	}
 	kill(sleeper, SIGKILL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Sends packets of one byte to itself by the loopback device, as fast as it can. For tests. To take a packet is more
- * work than to send one, on every machine: it goes by listeners, for each of which the kernel walks thousands of
+ * work than to send one, on every machine: it passes listeners, and for each the kernel walks thousands of
  * instructions. Two are enough. The kernel takes 64 packets in one go and cannot be preempted meanwhile; with eight
  * listeners that took longer than the 10 ms that a reservation owes at most (core/budget.h).
  */

@@ -4,8 +4,8 @@
 attack() { as_nobody "exec chrt -o 0 $1" >>/tmp/attack 2>&1 & }
 
 # begin_floods MOVED TRIPLES OWNERS SLEEPERS CREATORS BUSY: starts the hierarchy and the attackers. One attacker moves
-# MOVED threads, and one forks. TRIPLES attackers ask, as many connect, and as many rename themselves; OWNERS have
-# themselves reserved. SLEEPERS threads sleep, CREATORS create files, and BUSY threads compute.
+# MOVED threads, and one forks. TRIPLES attackers ask, as many connect, and as many rename themselves; OWNERS reserve
+# CPU time for themselves. SLEEPERS threads sleep, CREATORS create files, and BUSY threads compute.
 begin_floods() {
 	own=/sys/fs/cgroup/nobody
 	mkdir -p /sys/fs/cgroup/box

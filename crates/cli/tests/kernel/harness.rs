@@ -2,8 +2,8 @@
 //! script took.
 //!
 //! Exit status: 0 all passed, 101 a case failed, 75 (`EX_TEMPFAIL`: try again later) none failed, one had no verdict.
-//! Relies on `libtest_mimic` for the arguments that all tests have; it knows two results, so that it counts a case
-//! without a verdict among those that failed. What a case prints is shown at once: others may still take half an hour.
+//! Relies on `libtest_mimic` for the arguments that all tests have; it knows two results, so a case without a verdict
+//! counts there as failed. What a case prints is shown at once: others may still take half an hour.
 //!
 //! `PASSED=FILE` names a file to which each case that passes is added. Cases that are in the file are left out: so a
 //! long run that was interrupted goes on.
@@ -63,13 +63,13 @@ impl Report {
 #[derive(Default)]
 struct Record {
     without_verdict: usize,
-    /// The scripts with the cases that they are of.
+    /// The scripts, each with the name of its case.
     scripts: Vec<(String, ScriptOutcome)>,
     /// The file to which the names of cases that pass are added.
     passed: Option<File>,
 }
 
-/// Runs those cases that the arguments want. A case without `gate_` at the beginning of its name is ignored, except
+/// Runs the cases that the arguments ask for. A case without `gate_` at the beginning of its name is ignored, except
 /// with `--ignored` and `--include-ignored`.
 pub fn run(mut arguments: Arguments, mut cases: Vec<Case>) -> ExitCode {
     arguments.test_threads.get_or_insert(BESIDE_EACH_OTHER);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a process can do with the pages of a scheduler that somebody has passed on to it; for tests, as root, while hls
- * runs. `holder NAME PARENT PARAMETER VALUE...` has a user's process promote a scheduler NAME below PARENT and pass the
- * descriptors of its pages on to a process of another user, the holder. That writes anything into all user pages that
- * it has got, as fast as it can, to the end. Then the owner is killed and an heir takes the scheduler over, or it is
- * demoted and the heir promotes it again: the heir's page must stay as the heir has written it. Nor may the holder
- * write a kernel page, open a map by its number, ask for pages, or come below the scheduler. Says what was not so.
+ * What a process can do with the pages of a scheduler that were passed on to it; for tests, as root, while hls runs.
+ * `holder NAME PARENT PARAMETER VALUE...` has a user's process promote a scheduler NAME below PARENT and pass the
+ * descriptors of its pages on to a process of another user, the holder. The holder writes random words into all user
+ * pages that it has got, as fast as it can, to the end. Then the owner is killed and an heir takes the scheduler over,
+ * or it is demoted and the heir promotes it again: the heir's page must stay as the heir has written it. Nor may the
+ * holder write a kernel page, open a map by its number, ask for pages, or come below the scheduler. Says which of these
+ * failed.
  */
 #define _GNU_SOURCE
 #include "include/hls.h"
@@ -102,7 +103,7 @@ static void pass_on(const int pages[2])
 	must(sendmsg(passing[OWNERS_END], &parcel.message, 0) == 1, "sendmsg");
 }
 
-/* Pages that somebody has passed on; 0: nobody has since. */
+/* Takes pages that were passed on; 0: no more have come. */
 static int get_pages(int pages[2])
 {
 	struct parcel parcel;
@@ -142,7 +143,7 @@ static void try_all(const int pages[2])
 	must(!map(pages[0], sizeof(page), PROT_READ | PROT_WRITE), "a kernel page that can be written");
 	void *kernel = map(pages[0], sizeof(page), PROT_READ);
 	must(kernel && mprotect(kernel, sizeof(page), PROT_READ | PROT_WRITE),
-	     "a kernel page whose protection goes");
+	     "a kernel page that loses its protection");
 	must(bpf(BPF_MAP_UPDATE_ELEM, update), "a kernel page that can be updated");
 	must(bpf(BPF_MAP_GET_FD_BY_ID, (union bpf_attr){.map_id = number_of(pages[1])}) < 0,
 	     "a page by its number");

@@ -1,7 +1,7 @@
 //! The lanes: which scripts run on which machine. A lane boots once and runs its scripts one after the other.
 //!
-//! The scripts of a folder are found by glob. The environment may name those that are wanted (`STORMS="nice kept"`)
-//! or have more of something (`INSTANTS`, `HERDS`, `MOST_NS`).
+//! The scripts of a folder are found by glob. The environment may name the scripts that are wanted (`STORMS="nice
+//! kept"`) or set amounts (`INSTANTS`, `HERDS`, `MOST_NS`).
 
 use crate::guest;
 use crate::harness::{Case, Report};
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How much of everything, in variables that each script has before its first line. The guard is the seconds of exact
-/// time after which a script of the gate has failed: it would not end any more.
+/// time after which a script of the gate has failed: it is taken to hang.
 const GATE: &str = "KILLS='0 1 attached'\nCYCLES=0\nSTORM=2\nCHURN=20\nDEPTHS='1 8'\nGUARD=1800\n";
 const NIGHT: &str = "KILLS=\"$(seq 0 40) attached\"\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\n\
     CHURN=120\nMIXED=60\nAGENTS=25\nFLOODS=600\nDEPTHS='2 4'\n";
@@ -76,7 +76,7 @@ pub fn all() -> Vec<Lane> {
     lanes.extend(alone("night_in_turns", "gate/two-cpus", &with_packets(in_turns()), &instants(NIGHT, "32")));
     lanes.extend(alone("night_long", "night/long", &in_turns(), NIGHT));
     lanes.extend(alone("night_at_once", "night/at-once", &at_once(4), NIGHT));
-    // The fewer CPUs, the less it depends on the host what a thread gets, and when a request is answered.
+    // With fewer CPUs, the CPU time of a thread and the time of an answer depend less on the host.
     lanes.extend(alone("night_agents", "night/agents", &at_once(2), NIGHT));
     lanes
 }

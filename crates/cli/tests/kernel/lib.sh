@@ -1,14 +1,14 @@
 # Functions that the scripts of this folder share. Each script runs as root in the test machine, with `hls` in its PATH.
-# Relies on the files /tmp/said (messages of `hls run`), /tmp/report (its report), /tmp/said2 and /tmp/granted (the same
-# of other commands); `hls` is the number of the process of `hls run`, which keeps the run, `run` that of the run itself,
-# and `hogs` are those of the hogs (`hog.c`).
-# The kernel's log has when the hierarchy begins and ends to run, and what fails: by the order there the test machine
-# tells faults of the emulator from ours (crates/vm/src/emulator.rs).
+# Relies on the files /tmp/said (messages of `hls run`), /tmp/report (its report), /tmp/said2 and /tmp/granted (messages
+# and output of other commands). `hls` is the PID of `hls run`, the keeper of the run, `run` the PID of the run itself,
+# and `hogs` has the PIDs of the hogs (`hog.c`).
+# The kernel's log says when the hierarchy begins and ends to run, and what fails: by their order the test machine tells
+# faults of the emulator from ours (crates/vm/src/emulator.rs).
 #
 # Waits count rounds, not seconds: in each round this shell looks, and sleeps for a tenth of a second. EXACT is set where
-# time is that of the guest's instructions: there so many rounds are always as much work. Elsewhere time is the host's,
-# which may leave a CPU of the guest out while another one goes round: there it may take twenty times as many rounds, and
-# how much a thread had in some time is told, not judged.
+# time follows the guest's instructions: there a number of rounds is always the same work. Elsewhere time is the host's,
+# and the host may stop a CPU of the guest while another one goes round: there a wait may take twenty times as many
+# rounds, and the CPU time that a thread had in some time is printed, not judged.
 set -u
 # There is no compiler in the guest: the engines that scripts need were built before, into this cache.
 export XDG_CACHE_HOME=/usr/cache
@@ -19,7 +19,7 @@ export XDG_CACHE_HOME=/usr/cache
 slack=500us
 case $(cat /proc/version) in *PREEMPT_RT*) slack=1ms ;; esac
 
-# guard SECONDS: the script has failed when it has not ended after so many seconds: it would not end any more.
+# guard SECONDS: the script has failed if it has not ended after SECONDS: it is taken to hang.
 guard() {
 	chrt -f 90 sh -c "sleep $1
 		echo '<4>hls-vm: FAILED: the script does not end' >/dev/kmsg
@@ -42,7 +42,7 @@ fail() {
 	exit 1
 }
 
-# within ROUNDS COMMAND...: repeats the command until it succeeds, for at most so many rounds.
+# within ROUNDS COMMAND...: repeats the command until it succeeds, for ROUNDS at most.
 within() {
 	rounds=$(($1 * patience))
 	shift
@@ -65,13 +65,13 @@ is() { [ "$(cat /sys/kernel/sched_ext/state)" = "$1" ]; }
 # gone PID: whether the process has ended.
 gone() { ! [ -e "/proc/$1" ]; }
 
-# has_ended PID: whether the process has ended, though nobody may have taken note yet.
+# has_ended PID: whether the process has ended, though its parent may not have waited for it yet.
 has_ended() { ! [ -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
 
 # still TEXT: whether the kernel has as many BPF programs, maps and links as the text says.
 still() { [ "$(in_kernel)" = "$1" ]; }
 
-# Has those counts in `before`. The kernel frees what was given up a moment later: so when they change no more.
+# Sets `before` to these counts, once they no longer change: the kernel frees what was given up a moment later.
 count() {
 	while before=$(in_kernel) && sleep 2 && ! still "$before"; do :; done
 }
@@ -112,7 +112,7 @@ stop() {
 		fail "the invariants were never checked"
 }
 
-# hogs NUMBER: starts so many hogs.
+# hogs NUMBER: starts NUMBER hogs.
 hogs() {
 	hogs=
 	for _ in $(seq "$1"); do
@@ -166,8 +166,8 @@ hogs_get_on() {
 
 all_have_more() { had | paste -d' ' - /tmp/had | awk '$1 <= $2 { exit 1 }'; }
 
-# ratio LEAST MOST WHEN: from half a second on the first of the two hogs must have at least and at most so many times as
-# much CPU time as the second.
+# ratio LEAST MOST WHEN: from half a second on the first of the two hogs must have between LEAST and MOST times as much
+# CPU time as the second.
 ratio() {
 	sleep 0.5
 	had >/tmp/had
@@ -186,8 +186,8 @@ end_hogs() {
 	hogs=
 }
 
-# end_agent PID: the agent ends that the hierarchy's file has started. One that nobody asks is parked: runnable, and
-# without a CPU for as long as that, which is no lost thread.
+# end_agent PID: ends the agent that the hierarchy's file has started. An agent that is not asked is parked: it stays
+# runnable without a CPU, and is no lost thread.
 end_agent() {
 	kill "$1"
 	within 50 has_ended "$1" || fail "the agent of the file does not end"
@@ -243,7 +243,7 @@ said_of() {
 		is_it && $1 == field { sub(/^[^:]*: /, ""); gsub(/[",]/, ""); print; exit }'
 }
 
-# has_got THREAD FIELD MS: whether a time that the status has of a thread has come to so many ms.
+# has_got THREAD FIELD MS: whether a time in the thread's status has reached MS.
 has_got() { [ "$(of "$1" "$2")" -ge $(($3 * 1000000)) ]; }
 
 # is_at THREAD SCHEDULER: whether the thread is below it.
@@ -268,7 +268,7 @@ has_no() { ! hls ctl status | grep -q "[─] $1 "; }
 asks() { hls ctl "$@" >/tmp/granted 2>/tmp/said2 || fail "hls ctl $*: $(cat /tmp/said2)"; }
 
 # The run that was started must answer requests.
-answers() { within 100 hls ctl status >/tmp/granted 2>/tmp/said2 || fail "nobody answers"; }
+answers() { within 100 hls ctl status >/tmp/granted 2>/tmp/said2 || fail "hls does not answer"; }
 
 # as_nobody COMMAND: carries the command out as the user `nobody`, without the rights of root.
 as_nobody() {

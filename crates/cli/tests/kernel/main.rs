@@ -5,8 +5,9 @@
 //!
 //! - `gate_`, the scripts of `gate/`: part of every test. Time in these guests is exact, on one CPU or on two that take
 //!   turns, so that the verdict does not depend on what else the host does.
-//! - `night_`, the scripts of `night/`, and those of the gate in longer forms: `make night`. CPUs run at once there.
-//! - `storm_`: what takes more than an hour.
+//! - `night_`, the scripts of `night/`, and the scripts of `gate/` in longer forms: `make night`. CPUs run at once
+//!   there.
+//! - `storm_`: scripts that take more than an hour.
 //!
 //! Relies on `hls_vm`, on stress-ng, and on the built `hls`. Where a machine cannot work there is no verdict, which is
 //! neither a success nor a failure; it has an exit status of its own (`harness.rs`).

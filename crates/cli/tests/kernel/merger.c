@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * `merger MIB` has so many MiB of memory that the kernel may merge, and changes one page in seven ten times a second:
- * so the kernel thread ksmd, told to scan without a pause, never sleeps. Runs until it is killed.
+ * `merger MIB` has MIB MiB of memory that the kernel may merge, and changes one page in seven ten times a second: so
+ * the kernel thread ksmd, told to scan without a pause, never sleeps. Runs until it is killed.
  */
 #define _GNU_SOURCE
 #include "program.h"

@@ -1,4 +1,4 @@
-# Functions that scripts about loaded policies share, besides those of lib.sh.
+# Functions that scripts about loaded policies share, in addition to lib.sh.
 
 # does COMMAND...: the command must succeed.
 does() { "$@" >/tmp/granted 2>/tmp/said2 || fail "$*: $(cat /tmp/said2)"; }
@@ -43,7 +43,7 @@ has_said() { sed "1,${lines}d" /tmp/said | grep -q "$1"; }
 # keeps THREAD WHEN: no promise of CPU time to the thread may have broken since from_here.
 keeps() { ! has_said "BROKEN: $1 .*at least" || broke "$2: what was promised to $1 was not kept"; }
 
-# reserve_some NUMBER: starts so many hogs and reserves a third of a CPU for the last of them, `reserved`.
+# reserve_some NUMBER: starts NUMBER hogs and reserves a third of a CPU for the last of them, `reserved`.
 reserve_some() {
 	hogs "$1"
 	reserved=${hogs##* }

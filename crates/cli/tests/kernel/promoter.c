@@ -2,11 +2,11 @@
 /*
  * Promotes a scheduler, grants it a thread, revokes the thread and demotes the scheduler, again and again; in the midst
  * of that a process of hls is killed; for tests, as root. `promoter VICTIM PART PARTS THREAD NAME PARENT PARAMETER
- * VALUE...` measures how long such a cycle takes, and kills the victim when PART of PARTS of another cycle are over. It
- * is at that time whatever hls and the kernel are doing: by a process that nobody delays. Goes on until a request finds
- * no hierarchy, by the errors that hls.h has for that. Until then every request must be granted: fails, and says which
- * was not, where one was refused, as if something were not there, or taken, that a run which ends had lost. Prints when
- * the victim was killed, and the step in which the requests found no hierarchy any more.
+ * VALUE...` measures how long such a cycle takes, and kills the victim when PART of PARTS of another cycle are over, by
+ * a real-time process: at that time, whatever hls and the kernel are doing. Goes on until a request finds no hierarchy,
+ * by the errors that hls.h has for that. Until then every request must be granted: fails, and says which was not, if
+ * one was refused, for instance because a run that ends had lost something. Prints when the victim was killed, and the
+ * step in which the requests found no hierarchy any more.
  */
 #define _GNU_SOURCE
 #include "include/hls.h"
@@ -71,15 +71,15 @@ static int finds_no_hierarchy(int error)
 	       error == EPIPE;
 }
 
-/* A request that failed: its step, and its error; no step: none did. */
+/* A request that failed: its step, and its error; no step: none failed. */
 struct failure {
 	const char *step;
 	int error;
 };
 
 /*
- * Asks for cycles until a request finds no hierarchy; that one. What was not done before goes into `wrong`, the first
- * of it. After a request that nobody has answered in time, maybe on a busy host, what is there is not known any more.
+ * Asks for cycles until a request finds no hierarchy, and returns that request. The first one that failed before goes
+ * into `wrong`. After a request without an answer in time, maybe on a busy host, the state is not known any more.
  */
 static struct failure cycles_to_the_end(struct failure *wrong)
 {
@@ -97,7 +97,7 @@ static struct failure cycles_to_the_end(struct failure *wrong)
 	}
 }
 
-/* Kills the victim so long after a byte has come. */
+/* Kills the victim `delay_ns` after a byte has come. */
 static void start_killer(int bytes, pid_t victim, uint64_t delay_ns)
 {
 	pid_t killer = fork();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Changes threads as fast as it can, from outside, and kills processes: `storm SECONDS NAME...`; for tests, as root.
- * For each name there are processes so called that compute and ones that sleep. Two real-time threads, which no
+ * For each name there is a process of that name that computes and one that sleeps. Two real-time threads, which no
  * hierarchy holds up, give them other classes, affinities and nice values; a third makes processes of several threads
- * so called, changes them as well, and kills them. In the end all are threads of the hierarchy again, on all CPUs, and
- * must get on. Prints how often each was done. Exit status 1: something that must succeed has failed, or a thread
- * stands still. Not for a machine that somebody needs: threads of real-time classes compute there.
+ * with these names, changes them as well, and kills them. In the end all are threads of the hierarchy again, on all
+ * CPUs, and must get on. Prints how often each was done. Exit status 1: something that must succeed has failed, or a
+ * thread stands still. Not for a machine that somebody needs: threads of real-time classes compute there.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -164,7 +164,7 @@ static uint64_t had_ns(pid_t pid)
 	return ns;
 }
 
-/* Whether all threads get on that have been changed. */
+/* Whether all threads that have been changed get on. */
 static int all_get_on(void)
 {
 	for (int i = 0; i < nr_targets; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Threads that tell their scheduler more than it likes to hear; for tests. The scheduler has the policy asked-times.
+ * Threads that send their scheduler too many messages, and wrong ones; for tests. The scheduler has the policy
+ * asked-times.
  *
- *	teller storm SCHEDULER SECONDS   four threads, each as fast as it can; with what came of it
+ *	teller storm SCHEDULER SECONDS   four threads, each as fast as it can; prints the results
  *	teller storm SCHEDULER 0         until they have no such scheduler any more
  *	teller hostile SCHEDULER         what must be refused, and the error of each; exit status 1: something was not
  */
@@ -14,7 +15,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* The first message of asked-times: run this thread so long from now, and not before; for an hour at most. */
+/* The first message of asked-times: run this thread after this delay, and not before; at most an hour. */
 #define RUN_IN 0
 #define MS UINT64_C(1000000)
 #define HOUR (3600 * 1000 * MS)
@@ -78,7 +79,7 @@ static int storm(int seconds)
 	return failed;
 }
 
-/* The system call as it is not meant; what became of it. */
+/* Misuses the system call; returns its error, or 0. */
 static int raw(const void *context, size_t size, int (*more)(union bpf_attr *))
 {
 	union bpf_attr attributes;

@@ -12,8 +12,8 @@
  *  2. While it is the less urgent one, all events are to be pending until the worker sleeps, and one wake-up is to take
  *     them.
  *
- * Prints the figures of both, and ends with status 1 where that was not so. How late an upcall is, is counted in rounds
- * of the worker: a host that has other work delays both alike.
+ * Prints the figures of both, and ends with status 1 where one failed. How late an upcall is, is counted in rounds of
+ * the worker: a host that has other work delays both alike.
  */
 #define _GNU_SOURCE
 #include "include/hls.h"
@@ -28,12 +28,12 @@
 #define EVENT_NS 2000000
 #define A_LITTLE_NS 10000000
 #define A_SECOND_NS 1000000000
-#define PATIENCE_NS (3ULL * A_SECOND_NS) /* less than after what the engine rescues a thread (bpf/rescue.h) */
+#define PATIENCE_NS (3ULL * A_SECOND_NS) /* less than the wait after which a thread is rescued (bpf/rescue.h) */
 #define MOST_LATE 25                     /* rounds before an event is taken, of 100 that the worker computes */
 
 enum { WORKER = 1, UPCALL }; /* slots */
 
-/* The worker's urgency is what it is granted with, the upcall's stands in the user page. */
+/* The worker's urgency comes with its grant, the upcall's is in the user page. */
 enum { LESS = 1, URGENCY, MORE };
 
 static const char *scheduler, *parent;
@@ -111,7 +111,7 @@ static void open_timerfd(void)
 	must(descriptor >= 0, "timerfd_create");
 }
 
-/* A timer that expires then, and in each such period from then on; 0: not at all, and only once. */
+/* The timer expires at `at_ns`, 0: not at all; and from then on every `every_ns`, 0: only once. */
 static void set_timer(uint64_t at_ns, long every_ns)
 {
 	struct itimerspec timer = {
@@ -127,7 +127,7 @@ static void expire(void)
 	set_timer(1, 0);
 }
 
-/* It goes on: to take the setting back would take the count back. */
+/* The timer goes on: to reset it would reset the count. */
 static void bring_expirations(void)
 {
 	timer_began_ns = now_ns() + EVENT_NS;
@@ -286,7 +286,7 @@ static void begin_trial(hls_word urgency)
 	wait_for_worker();
 }
 
-/* The agent must have had nothing to do, and urgencies must have chosen so often at least. */
+/* The agent must have had nothing to do, and urgencies must have chosen at least `least` times. */
 static void print_choices(const struct choices *before, unsigned least)
 {
 	struct choices now = choices_so_far();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What threads have and how soon processes end, measured by a process that nobody delays, if it has a real-time
- * priority; for tests. `warden watch SECONDS WINDOW TID...` prints the least CPU time in microseconds that the first
- * thread, the only one of its process, has in any window of so many milliseconds in that time, and the CPU time of each
- * thread in all, in milliseconds. `warden end UID TID...` kills all processes of a user at one instant, and prints for
- * how many microseconds the last of them lived on, and how many of these the threads had.
+ * Measures the CPU time of threads, and how soon processes end; it is not delayed if it has a real-time priority; for
+ * tests. `warden watch SECONDS WINDOW TID...` prints the least CPU time in microseconds that the first thread, the only
+ * one of its process, has in any window of WINDOW milliseconds within SECONDS, and the CPU time of each thread in all,
+ * in milliseconds. `warden end UID TID...` kills all processes of a user at one instant, and prints for how many
+ * microseconds the last of them lived on, and how many of these the threads had.
  */
 #define _GNU_SOURCE
 #include "program.h"
@@ -22,7 +22,7 @@
 
 #define MOST_PROCESSES 64
 #define MOST_THREADS 16
-#define STEPS 3 /* so many windows begin while one lasts */
+#define STEPS 3 /* windows that begin while one lasts */
 
 /* The CPU time that a thread has had. */
 static uint64_t had_ns(const char *thread)
@@ -50,8 +50,8 @@ static uint64_t had_in(uint64_t window_ns, struct sample from, struct sample to)
 }
 
 /*
- * The least that a process has in any window until so many seconds are over; windows begin a third of one apart. By
- * the clock of the process: /proc tells what a thread that runs has had up to the last tick.
+ * The least CPU time of a process in any window within `seconds`; windows begin a third of one apart. By the clock of
+ * the process: for a running thread, /proc has the time up to the last tick only.
  */
 static uint64_t least_ns(pid_t process, uint64_t seconds, uint64_t window_ns)
 {

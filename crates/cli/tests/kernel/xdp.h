@@ -64,7 +64,7 @@ static int xdp_map(void)
 #define XDP_LOAD(size, to, from, at) \
 	{.code = BPF_LDX | BPF_MEM | (size), .dst_reg = (to), .src_reg = (from), .off = (at)}
 #define XDP_SET(to, value) {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (to), .imm = (value)}
-/* Jumps so far if the register differs from the value. */
+/* Jumps by `far` if the register differs from the value. */
 #define XDP_UNLESS(from, value, far) \
 	{.code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = (from), .off = (far), .imm = (value)}
 

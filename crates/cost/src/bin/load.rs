@@ -12,7 +12,7 @@
 //!                                            it took to load the same engine again and have it take over, as `hls
 //!                                            load` does
 //!
-//! Exit status: that of the command; 2 wrong usage; 3 the scheduler could not be attached, or did not stay attached.
+//! Exit status: the command's; 2 wrong usage; 3 the scheduler could not be attached, or did not stay attached.
 
 use hls_core::{Calls, CoreScheduler, CoreVp, ParamInfo, Params, PolicyInfo, described_policies};
 use hls_kernel_engine::{BuiltIn, Check, Domain, Programs, Verified, ready_made};
@@ -106,7 +106,7 @@ fn sound(engine: &mut Domain) -> Result<()> {
     }
 }
 
-/// Runs the command under a build of our engine, and prints first what the load of it cost.
+/// Runs the command under a build of our engine, and prints first what the load cost.
 fn under_build(object: &str, command: &[String]) -> Result<u8> {
     let object = fs::read(object).map_err(|error| format!("{object}: {error}"))?;
     let policies = hls_core::policies();
@@ -134,8 +134,8 @@ fn under_build(object: &str, command: &[String]) -> Result<u8> {
     sound(&mut engine).map(|()| status)
 }
 
-/// The programs that the kernel has: of each, by its number, its name, how many instructions the verifier walked for
-/// it, and how many it has.
+/// The programs that the kernel has, by number: of each its name, how many instructions the verifier walked for it, and
+/// how many it has.
 fn programs() -> BTreeMap<u32, String> {
     let line = |program: ProgramInfo| {
         let name = program.name.to_string_lossy().into_owned();

@@ -4,7 +4,7 @@ use hls_core::{ParamInfo, PolicyInfo, PolicyProperties, Unit};
 use hls_hierarchy::{Policies, loads};
 use std::sync::LazyLock;
 
-/// What a file is read with: policies of the tests' own, and those that it loads before it begins.
+/// The policies that a file is read with: the tests' own ones, and those that it loads before it begins.
 pub fn policies(file: &[u8]) -> Policies {
     loaded(Policies::of(built_in()), file)
 }

@@ -297,9 +297,9 @@ impl World {
     /// Which thread runs on the first CPU in each of the next milliseconds: `a`, `b`, `c` ..., or none (`.`).
     pub fn timeline(&mut self, threads: &[CoreVp], length: u64) -> String {
         let millisecond = |_| {
-            let who = threads.iter().position(|&thread| self.machine.running[0] == Some(thread));
+            let nth = threads.iter().position(|&thread| self.machine.running[0] == Some(thread));
             self.run_to(self.machine.now + Nanos(MS));
-            who.map_or('.', |who| char::from(b'a' + who as u8))
+            nth.map_or('.', |nth| char::from(b'a' + nth as u8))
         };
         (0..length).map(millisecond).collect()
     }

@@ -11,7 +11,7 @@ struct mirror {
 	hls_word present, wanting;
 	hls_word child[HLS_SLOTS], ran_ns[HLS_SLOTS];
 	hls_word wakeups[HLS_SLOTS];
-	hls_word faults; /* what it was told, and cannot be */
+	hls_word faults; /* how often it was told something impossible */
 };
 
 static hls_word mirror_random(struct mirror *m)

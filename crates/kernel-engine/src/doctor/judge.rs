@@ -80,7 +80,7 @@ const CAP_PERFMON: u32 = 38;
 const CAP_BPF: u32 = 39;
 
 const WITH_SCHED_EXT: &str = "boot a kernel that is built with CONFIG_SCHED_CLASS_EXT=y; distributions have it in \
-    their newest kernels (Debian: in those from backports)";
+    their newest kernels (Debian: in backports)";
 const AS_ROOT: &str = "be root: `sudo hls doctor`, `sudo hls run`";
 
 /// A finding for every checked property, in the order in which a person would fix them.
@@ -98,7 +98,7 @@ fn linux(facts: &Facts) -> Option<Finding> {
     const WHAT: &str = "Linux";
     let Some((release, version)) = facts.release.as_ref().and_then(|it| Some((it, numbers(it)?))) else {
         let found = facts.release.clone().unwrap_or_else(|| "a kernel that does not tell its version".into());
-        return Some(Finding::warning(WHAT, found, "see that it is 6.12 or newer"));
+        return Some(Finding::warning(WHAT, found, "check that it is 6.12 or newer"));
     };
     Some(match version >= SCHED_EXT_SINCE {
         true if version != TESTED => {
@@ -108,8 +108,8 @@ fn linux(facts: &Facts) -> Option<Finding> {
         }
         true => Finding::good(WHAT, release),
         false if facts.has_sched_ext => {
-            let found = format!("{release}, older than sched_ext, which was added to it");
-            Finding::warning(WHAT, found, "leave it so, if all else is good")
+            let found = format!("{release}, older than sched_ext, which was backported to it");
+            Finding::warning(WHAT, found, "nothing to do if all else is good")
         }
         false => {
             Finding::blocks(WHAT, format!("{release}, older than sched_ext"), "boot Linux 6.12 or newer")
@@ -137,7 +137,7 @@ fn configuration(facts: &Facts) -> Option<Finding> {
     const WHAT: &str = "configuration";
     let Some(config) = &facts.config else {
         let found = "this kernel does not show how it was built";
-        return Some(Finding::warning(WHAT, found, "leave it so, if all else is good"));
+        return Some(Finding::warning(WHAT, found, "nothing to do if all else is good"));
     };
     if config.lacks.is_empty() {
         return Some(Finding::good(WHAT, format!("{} has all that is needed", config.path)));
@@ -156,8 +156,8 @@ fn interrupts(facts: &Facts) -> Option<Finding> {
             let found = format!(
                 "counted as time of the threads that they interrupt ({COUNTS_INTERRUPTS} is not set)"
             );
-            let advice = "leave it so where few interrupts come; have threads do the work of network devices \
-                (`source=\"napi:DEVICE\"` in the hierarchy), which is counted as theirs";
+            let advice = "nothing to do where interrupts are few; otherwise have threads do the work of \
+                network devices (`source=\"napi:DEVICE\"` in the hierarchy), which is counted as theirs";
             Finding::warning(WHAT, found, advice)
         }
     })
@@ -187,7 +187,7 @@ fn btf(facts: &Facts) -> Option<Finding> {
     let Some((major, minor)) = missed.iter().map(|needed| needed.since).max() else {
         let found = match lacking.is_empty() {
             true => "the kernel has every function and type that is needed",
-            false => "the kernel has every function and type that is needed, but those of sched_ext",
+            false => "the kernel has every function and type that is needed, except for sched_ext",
         };
         return Some(Finding::good(WHAT, found));
     };
@@ -213,7 +213,7 @@ fn other_scheduler(facts: &Facts) -> Option<Finding> {
     }
     let name = facts.scheduler.as_deref().unwrap_or("one without a name");
     let advice = match name.starts_with(OURS) {
-        true => "a hierarchy runs already, and `hls ctl` changes it; or end that `hls run`",
+        true => "a hierarchy runs already: change it with `hls ctl`, or end that `hls run`",
         false => {
             "end it first: the service that loads it (`systemctl stop scx`, or scx_loader) or its process"
         }
@@ -228,8 +228,8 @@ fn preemption(facts: &Facts) -> Option<Finding> {
     const WHAT: &str = "preemption";
     let says_so = facts.version.as_ref().is_some_and(|version| version.contains("PREEMPT_RT"));
     if says_so || facts.is_realtime {
-        let found = "a PREEMPT_RT kernel: budgets end up to 250 us late, for want of timers for BPF programs, and \
-            interrupts are real-time threads, which come before every hierarchy";
+        let found = "a PREEMPT_RT kernel: budgets end up to 250 us late, because BPF programs have no \
+            timers, and interrupts are real-time threads, which come before every hierarchy";
         let advice = "expect overruns and more stolen time, or boot a kernel without PREEMPT_RT";
         return Some(Finding::warning(WHAT, found, advice));
     }
@@ -280,8 +280,8 @@ fn rights(facts: &Facts) -> Option<Finding> {
 
 fn cgroups(facts: &Facts) -> Option<Finding> {
     const WHAT: &str = "cgroup v2";
-    let found = "not mounted at /sys/fs/cgroup: `cgroup` and `unit` in a file find no threads";
-    let advice = "mount -t cgroup2 none /sys/fs/cgroup; systemd does, if not told otherwise";
+    let found = "not mounted at /sys/fs/cgroup: `cgroup` and `unit` in a file match no threads";
+    let advice = "mount -t cgroup2 none /sys/fs/cgroup; systemd does so by default";
     Some(match facts.has_cgroup2 {
         true => Finding::good(WHAT, "mounted at /sys/fs/cgroup"),
         false => Finding::warning(WHAT, found, advice),
@@ -291,7 +291,7 @@ fn cgroups(facts: &Facts) -> Option<Finding> {
 fn cpus(facts: &Facts) -> Option<Finding> {
     const WHAT: &str = "CPUs";
     let Some(cpus) = facts.cpus else {
-        return Some(Finding::warning(WHAT, "unknown", &format!("see that there are {MAX_CPUS} at most")));
+        return Some(Finding::warning(WHAT, "unknown", &format!("check that there are {MAX_CPUS} at most")));
     };
     if cpus as usize <= MAX_CPUS {
         return Some(Finding::good(WHAT, format!("{cpus}, of at most {MAX_CPUS}")));

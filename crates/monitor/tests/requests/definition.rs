@@ -217,7 +217,7 @@ fn after_lost_records_only_what_holds_for_all_is_due() {
 }
 
 #[test]
-fn another_thread_of_the_same_vp_has_not_what_the_last_one_left() {
+fn a_later_thread_of_a_vp_does_not_have_what_the_last_one_left() {
     let mut monitor = monitor(reservation(4, 10, true, false), Accounted::default(), 0);
     monitor.grant(Nanos(0));
     monitor.leave(Nanos(3));
@@ -228,7 +228,7 @@ fn another_thread_of_the_same_vp_has_not_what_the_last_one_left() {
 }
 
 #[test]
-fn stolen_time_counts_but_for_what_the_promise_takes_into_account() {
+fn stolen_time_counts_unless_the_promise_takes_it_into_account() {
     let units = [times(4, Stolen), times(6, Runs)].concat();
     let of = |accounted| play(&units, &mut monitor(share(1, 1, 1), accounted, 0));
     assert_eq!(of(Accounted::default()).verdict(), Verdict::Stolen);

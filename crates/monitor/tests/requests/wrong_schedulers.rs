@@ -146,9 +146,9 @@ fn windows(amount: u64, period: u64) -> Vec<Window> {
 struct Found {
     requests: u64,
     tested: u64,
-    /// In how many runs a request broke the promise,
+    /// In how many runs a request broke the promise.
     by_requests: u64,
-    /// or a window did.
+    /// In how many runs a window broke the promise.
     by_windows: u64,
 }
 

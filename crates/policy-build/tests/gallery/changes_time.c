@@ -2,7 +2,7 @@
 /*
  * Sets h->now_ns back by the time that a child has used.
  *
- * Noticed: a hook of it changed the time
+ * Noticed: one of its hooks changed the time
  */
 #include "../core/policy.h"
 

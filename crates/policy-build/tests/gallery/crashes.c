@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Reads memory far behind the array of VPs: natively it crashes, in the kernel it reads a zero.
+ * Reads memory far beyond the array of VPs: natively it crashes, in the kernel it reads a zero.
  *
  * Noticed: the policy crashed
  * In the kernel: nothing

@@ -2,7 +2,7 @@
 /*
  * Forgets a child when it is revoked.
  *
- * Noticed: its grant hook chose nobody while a ready child could use the CPU
+ * Noticed: its grant hook chose no VP while a ready child could use the CPU
  */
 #include "../core/policy.h"
 

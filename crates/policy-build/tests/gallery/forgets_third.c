@@ -3,7 +3,7 @@
  * Forgets every third request while siblings run. Only when the forgotten child is the only one that is ready can the
  * infrastructure know that something is wrong.
  *
- * Noticed: its grant hook chose nobody while a ready child could use the CPU
+ * Noticed: its grant hook chose no VP while a ready child could use the CPU
  */
 #include "../core/policy.h"
 

@@ -2,10 +2,10 @@
 /*
  * Leaves a child in its queue when the child is withdrawn.
  *
- * Noticed: its grant hook chose a VP that is not a ready child | chose nobody while a ready child could use the CPU
+ * Noticed: its grant hook chose a VP that is not a ready child | chose no VP while a ready child could use the CPU
  * In the kernel: its grant hook chose a VP that is not a ready child
- * In the kernel: its grant hook chose nobody while a ready child could use the CPU
- * In the kernel: a hook of it throttled
+ * In the kernel: its grant hook chose no VP while a ready child could use the CPU
+ * In the kernel: one of its hooks throttled
  */
 #include "../core/policy.h"
 

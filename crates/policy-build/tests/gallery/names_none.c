@@ -2,7 +2,7 @@
 /*
  * Always answers that no child gets the CPU, while children are ready.
  *
- * Noticed: its grant hook chose nobody while a ready child could use the CPU
+ * Noticed: its grant hook chose no VP while a ready child could use the CPU
  */
 #include "../core/policy.h"
 

@@ -2,7 +2,7 @@
 /*
  * Looks for a child in a loop that only can_loop ends.
  *
- * Noticed: a hook of it took more steps than it may
+ * Noticed: one of its hooks took more steps than it may
  */
 #include "../core/policy.h"
 

@@ -2,7 +2,7 @@
 /*
  * Throttles a child that is throttled already.
  *
- * Noticed: a hook of it throttled, unthrottled, rechecked or set a timer for what it must not
+ * Noticed: one of its hooks throttled, unthrottled, rechecked or set a timer where it must not
  */
 #include "../core/policy.h"
 

@@ -2,7 +2,7 @@
 /*
  * Throttles a running child when the thread of the child sends it a message.
  *
- * Noticed: a hook of it throttled, unthrottled, rechecked or set a timer for what it must not
+ * Noticed: one of its hooks throttled, unthrottled, rechecked or set a timer where it must not
  */
 #include "../core/policy.h"
 

@@ -2,7 +2,7 @@
 /*
  * Sets a timer by the index of a VP in place of the index of its scheduler.
  *
- * Noticed: a hook of it throttled, unthrottled, rechecked or set a timer for what it must not
+ * Noticed: one of its hooks throttled, unthrottled, rechecked or set a timer where it must not
  */
 #include "../core/policy.h"
 

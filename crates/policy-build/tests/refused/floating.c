@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Uses floating point, which BPF has not. */
+/* Uses floating point, which BPF lacks. */
 #include "../core/policy.h"
 
 struct floating {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Clears a large struct as a whole: the compiler makes that a call of memset, which BPF has not. */
+/* Clears a large struct as a whole: the compiler makes that a call of memset, which BPF lacks. */
 #include "../core/policy.h"
 
 /* at no line: found by clang */

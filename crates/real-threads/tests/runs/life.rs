@@ -51,7 +51,7 @@ fn a_thread_that_arrives_later_has_a_tid_and_waits_to_be_admitted() {
 }
 
 #[test]
-fn a_run_can_end_early_even_for_those_asleep() {
+fn a_run_can_end_early_even_for_sleeping_threads() {
     let workload = rt_app(
         r#"{ "tasks" : {
             "a" : { "sleep" : 100000000 },
@@ -82,7 +82,7 @@ fn a_process_that_is_dropped_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_this_machine_lacks_is_said_with_the_thread() {
+fn a_missing_cpu_is_reported_with_its_thread() {
     let missing = r#"machine cpus=64
         round-robin "R" quantum="10ms" { thread "ok"; thread "far" affinity="63"; }"#;
     let Err(error) = try_start(&plan(missing, &Workload::default())) else {

@@ -6,8 +6,8 @@ use hls_thread::{Action, Compute, Thread};
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 
-/// Runs the thread `t` with this program until enough is seen. It computes for `jobs` and no more, the CPU time of its
-/// finished jobs, and that of the job that may be under way.
+/// Runs the thread `t` with this program until enough is seen. `jobs` gives the CPU time of its finished jobs, and the
+/// CPU time of the job that may be under way; the thread must compute for the former, and for no more than both.
 fn run_alone(program: &str, enough: impl Fn(&Seen) -> bool, jobs: impl Fn(&Run) -> [Nanos; 2]) -> Run {
     let file = format!("round-robin \"R\" quantum=\"10ms\" {{ thread \"t\" {{ {program} }} }}");
     exact(
@@ -85,7 +85,7 @@ fn a_bursty_thread_draws_what_it_draws_in_the_simulator() {
 }
 
 #[test]
-fn a_renderer_counts_its_frames_and_those_that_were_due() {
+fn a_renderer_counts_finished_and_missed_frames() {
     let run = run_alone(
         r#"frame-renderer frame="10ms" gap="4ms""#,
         |seen| seen.cpu_time >= ms(100),

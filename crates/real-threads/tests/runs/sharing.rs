@@ -22,7 +22,7 @@ fn a_mutex_is_held_by_one_at_a_time_and_handed_over() {
 }
 
 #[test]
-fn a_condition_wakes_its_waiter_whose_job_begins_then() {
+fn a_condition_wakes_its_waiter_and_begins_its_job() {
     let workload = rt_app(
         r#"{ "tasks" : {
             "a" : { "sleep" : 5000, "lock" : "m", "signal" : "c", "unlock" : "m" },

@@ -58,7 +58,7 @@ impl Deref for Run {
     }
 }
 
-/// No run of a test takes so long, however little CPU time there is.
+/// Longer than any run of a test, however little CPU time there is.
 const FOREVER: Nanos = Nanos::from_secs(1_000);
 
 /// Runs a hierarchy with a workload until enough is seen; threads that arrive later are admitted at once.

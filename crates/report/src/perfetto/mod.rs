@@ -25,7 +25,7 @@ const SEQUENCE: u64 = 1;
 /// Tracks that hold the others.
 const CPUS: u64 = 1;
 const HIERARCHY: u64 = 2;
-/// What the kernel calls the priority of a common thread.
+/// The priority that the kernel gives an ordinary thread.
 const PRIORITY: u64 = 120;
 /// States that the kernel gives a thread when it leaves a CPU.
 const RUNNABLE: u64 = 0;
@@ -167,7 +167,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
-    /// A scheduler is no more: the next one of this number is a new scheduler.
+    /// A scheduler is gone: the next one of this number is a new scheduler.
     pub fn remove_scheduler(&mut self, scheduler: ObservedScheduler) {
         self.schedulers.remove(&scheduler);
     }
@@ -300,7 +300,7 @@ impl<W: Write> TraceWriter<W> {
         self.switch(cpu, Some(vp), at)
     }
 
-    /// The VP runs no more, if it did.
+    /// The VP no longer runs, if it did.
     fn stop(&mut self, vp: ObservedVp, at: Nanos, state: u64) -> io::Result<()> {
         let Some(cpu) = self.vps[vp.index()].running_on.take() else {
             return Ok(());

@@ -71,7 +71,7 @@ pub(super) fn write_svg(out: &mut impl Write, timeline: &Timeline) -> io::Result
     writeln!(out, "{HATCH}")?;
     writeln!(out, r##"<rect width="{width}" height="{height}" fill="#fff"/>"##)?;
     let (from, to) = (time_exact(timeline.from), time_exact(timeline.to));
-    writeln!(out, r#"<text class="title" x="14" y="26">Who ran when, from {from} to {to}</text>"#)?;
+    writeln!(out, r#"<text class="title" x="14" y="26">Schedule, from {from} to {to}</text>"#)?;
     sheet.write_axis(out)?;
     for cpu in 0..timeline.cpus.len() {
         sheet.write_cpu(out, cpu, TOP + cpu as u64 * CPU_HEIGHT)?;

@@ -122,7 +122,7 @@ impl Timeline {
         self.place(topology, vp, at);
     }
 
-    /// The child of the VP that has this number has its lane no more.
+    /// The child of the VP that has this number no longer has its lane.
     fn leave(&mut self, vp: ObservedVp, at: Nanos) {
         let Some(state) = self.vps.get_mut(vp.index()) else { return };
         if let Some(node) = self.nodes.get_mut(std::mem::replace(&mut state.node, NO_NODE)) {
@@ -155,7 +155,7 @@ impl Timeline {
         self.update(vp, at);
     }
 
-    /// A scheduler is no more: the next one of this number is a new scheduler.
+    /// A scheduler is gone: the next one of this number is a new scheduler.
     pub fn remove_scheduler(&mut self, scheduler: ObservedScheduler) {
         self.schedulers.remove(&scheduler);
     }
@@ -224,7 +224,7 @@ impl Timeline {
             return;
         };
         state.wants = true;
-        // Only this tells that a child of a user-level scheduler is held no more.
+        // Only this tells that a child of a user-level scheduler is no longer held.
         state.barred = None;
         state.running_on = Some(cpu);
         if let Some(lane) = self.cpus.get_mut(usize::from(cpu)) {
@@ -236,7 +236,7 @@ impl Timeline {
         self.update(vp, at);
     }
 
-    /// The VP runs no more, if it did; `wants`: it would like to.
+    /// The VP no longer runs, if it did; `wants`: it would like to.
     fn stop(&mut self, vp: ObservedVp, wants: bool, at: Nanos) {
         let Some(state) = self.vps.get_mut(vp.index()) else {
             return;

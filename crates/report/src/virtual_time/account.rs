@@ -156,7 +156,7 @@ impl Account {
         self.warped_at.map_or(Nanos::ZERO, |at| at.saturating_add(self.borrower.unwarp))
     }
 
-    /// The VP may warp from now on, if something is left of its limit, or the limit is there anew.
+    /// The VP may warp from now on, if something is left of its limit, or the limit is renewed.
     fn begin_warp(&mut self, now: Nanos) {
         if now >= self.bar_end() {
             self.left = self.borrower.limit;

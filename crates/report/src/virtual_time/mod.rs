@@ -30,7 +30,7 @@ pub struct Borrower {
     pub warp: Nanos,
     /// The CPU time for which it may run warped; zero: any.
     pub limit: Nanos,
-    /// After how long without warp the limit is there anew.
+    /// After how long without warp the limit is renewed.
     pub unwarp: Nanos,
 }
 
@@ -283,7 +283,7 @@ mod tests {
             {
                 let wanting = picture.lines.iter().filter(|line| line.account.wants);
                 let least = wanting.map(|line| line.account.effective(record.at)).min();
-                let ahead = granted.account.effective(record.at) - least.expect("the one who is granted");
+                let ahead = granted.account.effective(record.at) - least.expect("the VP that is granted");
                 let goes_on = revoked == Some((record.vp, record.at));
                 let allowance = (2 * i128::from(MS.0)) << 8;
                 let most = if goes_on { allowance / i128::from(granted.account.borrower().share) } else { 0 };

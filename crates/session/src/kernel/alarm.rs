@@ -40,7 +40,7 @@ impl Alarm {
     pub fn end(&mut self, console: &dyn Console) {
         if self.held_back > 0 {
             console
-                .say(&format_args!("promises broke {} more times; the result has all of it", self.held_back));
+                .say(&format_args!("promises broke {} more times; the result has them all", self.held_back));
         }
         self.held_back = 0;
     }

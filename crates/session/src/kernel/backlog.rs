@@ -9,7 +9,7 @@ use hls_monitor::event::Record;
 use hls_units::Nanos;
 use std::collections::VecDeque;
 
-/// So many records are passed on at once: they take a fifth of a millisecond on a slow machine.
+/// The number of records that are passed on at once; they take a fifth of a millisecond on a slow machine.
 const RECORDS_AT_ONCE: usize = 8;
 
 /// Records and changes for `T`.
@@ -95,7 +95,7 @@ mod tests {
         backlog.pass_on(times, |times, record| times.push(record.at.0 as i64))
     }
 
-    /// A request comes while 20 records wait: it has them passed on no sooner, and still takes effect in its place.
+    /// A request comes while 20 records wait: they are passed on no sooner, and the request takes effect in its place.
     #[test]
     fn a_change_waits_for_the_records_before_it() {
         let (mut backlog, mut times) = (Backlog::default(), Times::new());
@@ -104,7 +104,7 @@ mod tests {
         change(&mut backlog, 21);
         assert_eq!(times, (1..=8).collect::<Times>());
         assert_eq!(backlog.passed_on_until(), Nanos(9));
-        // Records of before and after the change are taken while those of before still wait.
+        // Records from before and after the change are taken while earlier ones still wait.
         backlog.add(records([22, 21]), Nanos(23));
         while pass_on(&mut backlog, &mut times) {}
         assert_eq!(times, (1..=20).chain([-21, 21, 22]).collect::<Times>());

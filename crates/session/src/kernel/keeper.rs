@@ -230,7 +230,7 @@ impl Keeper {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         let descriptors: Vec<BorrowedFd> = attachment.iter().map(AsFd::as_fd).collect();
-        assert!(ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)), "there is room for so many");
+        assert!(ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)), "there is room for all");
         sendmsg(&self.socket, &[IoSlice::new(&[HOLD])], &mut ancillary, SendFlags::NOSIGNAL)?;
         self.wait_until_done()
     }

@@ -431,8 +431,8 @@ impl Draw {
         params
     }
 
-    /// Draws children; the first of them ask for JOB, with the least warps that give it, or for one of them less;
-    /// `None` where no warps do.
+    /// Draws children; the first of them ask for JOB, and have the least warps that give it, or the first a smaller
+    /// one; `None` where no warps give it.
     fn warping(&mut self, allowance: u64) -> Option<Vec<Vec<(&'static str, Value)>>> {
         let rational = |number: u64| Rational::from_integer(number.into());
         let count = self.between(2, 4) as usize;

@@ -124,7 +124,7 @@ fn equal_shares_of_several_cpus_are_kept() {
 
 /// Each file of `found` is the smallest hierarchy that once broke a promise.
 #[test]
-fn what_was_found_stays_mended() {
+fn found_failures_stay_fixed() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guarantees/found");
     let files =
         std::fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("a file").path());

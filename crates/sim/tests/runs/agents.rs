@@ -65,7 +65,7 @@ fn an_agent_gives_turns() {
     assert_eq!((run.thread("a").ran, run.thread("b").ran, run.thread("agent").ran), (ms(4), ms(4), us(500)));
 }
 
-/// What is left to the threads of the scheduler by an agent that does what it can: it has its allowance and no more.
+/// What an agent that does its worst leaves to the threads of its scheduler: it has its allowance and no more.
 #[test]
 fn a_hostile_agent_has_its_allowance() {
     for (agent, least, most) in [
@@ -218,7 +218,7 @@ fn a_program_may_bring_its_agent() {
 }
 
 #[test]
-fn an_agent_whose_program_is_not_there_is_refused() {
+fn an_agent_without_its_program_is_refused() {
     let hierarchy = r#"user-level "U" { thread "agent" slot=0 { agent by="./edf.so" cost="3us" } }"#;
     let plan = plan(hierarchy, &Workload::default()).unwrap();
     let refused = carry_out(plan, Vec::new(), ms(1), paranoid(0)).err().unwrap();

@@ -6,7 +6,7 @@ const COSTS: &str = r#"machine switch-cost="100us" decision-cost="10us""#;
 
 fn with_costs(hierarchy: &str, length_ms: u64) -> Run {
     let run = run(&format!("{COSTS}\n{hierarchy}"), ms(length_ms));
-    assert_eq!(run.ran(), run.work() + run.result.overhead, "all that ran and is no work is overhead");
+    assert_eq!(run.ran(), run.work() + run.result.overhead, "all CPU time but work is overhead");
     run
 }
 

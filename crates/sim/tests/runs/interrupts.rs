@@ -1,4 +1,4 @@
-//! The time that interrupts steal from threads: no thread is charged for it, and threads go on later by it.
+//! The time that interrupts steal from threads: no thread is charged for it, and it delays threads.
 
 use super::support::{Stint, ms, on_cpu_0, run, us};
 use hls_monitor::event::What;

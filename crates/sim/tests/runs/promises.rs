@@ -77,7 +77,7 @@ fn reservations_that_fit_are_kept() {
     let mut kept = 0;
     for seed in 0..40 {
         let text = hierarchy(&mut Rand32::new(seed));
-        let plan = plan(&text, &Workload::default()).expect("no workload fits always");
+        let plan = plan(&text, &Workload::default()).expect("an empty workload always fits");
         let promises = promises(&plan);
         let run = carry_out(plan, promises, ms(400), paranoid(seed)).expect("the run comes to its end");
         for guarantee in &run.result.guarantees {
@@ -97,7 +97,7 @@ fn reservations_that_do_not_fit_are_broken() {
             thread "a" guarantee="RESBH 6ms 10ms"
             thread "b" guarantee="RESBH 6ms 10ms"
         }"#;
-    let plan = plan(text, &Workload::default()).expect("no workload fits always");
+    let plan = plan(text, &Workload::default()).expect("an empty workload always fits");
     let promises = promises(&plan);
     let run = carry_out(plan, promises, ms(400), paranoid(1)).expect("the run comes to its end");
     assert!(run.result.guarantees.iter().any(|guarantee| !guarantee.is_kept()));

@@ -105,7 +105,7 @@ fn shortfall(run: &Run, vp: ObservedVp, guarantee: &Guarantee) -> Option<(Nanos,
 /// Runs a hierarchy, and panics if a window of a VP breaks the promise on its label. Returns the number of labels that
 /// promise anything.
 fn every_label_holds(text: &str, seed: u64) -> usize {
-    let plan = plan(text, &Workload::default()).expect("no workload fits always");
+    let plan = plan(text, &Workload::default()).expect("an empty workload always fits");
     let derived = Derived::new(&plan, Mode::Tight);
     let promises: Vec<(ObservedVp, Guarantee)> =
         derived.watchable(&plan).map(|(vp, guarantee)| (vp, guarantee.clone())).collect();

@@ -40,7 +40,7 @@ const THREE: &str = r#"
 
 /// Joseph and Pandya's analysis on a whole CPU.
 #[test]
-fn bounds_are_those_of_tasks_of_one_thread() {
+fn bounds_equal_the_bounds_of_one_thread_with_tasks() {
     let found = bounds(&format!("fixed-priority \"F\" {{ {THREE} }}"));
     let expected = [("t1", 1, 0), ("t2", 3, 2), ("t3", 10, 3)];
     assert_eq!(found, expected.map(|(name, bound, on)| (name.to_owned(), Some(ms(bound)), on)));
@@ -140,7 +140,7 @@ fn no_response_exceeds_its_bound() {
     assert!(bounded > cases as usize && in_time > cases as usize, "{bounded} bounds, {in_time} in time");
 }
 
-/// The result of a run, with its threads watched for what another file says of them, and held to its bounds.
+/// The result of a run, with its threads compared with what another file says of them, and with its bounds.
 fn watched(derived: &Derived, plan: &Plan, run: &Run) -> RunResult {
     let mut observer = Observer::new(run.plan.topology.clone(), Vec::new()).expecting(derived.expected(plan));
     run.records.iter().for_each(|record| observer.observe(record));

@@ -23,7 +23,7 @@ const TWO: &str = r#"{ task "a" run="1ms" every="5ms"; task "b" run="6ms" every=
 
 /// Both tasks begin together: under fixed priority `b` waits for two jobs of `a`, under EDF for one.
 #[test]
-fn the_order_is_that_of_the_set() {
+fn the_set_states_the_order() {
     let edf = alone(&format!("by=\"edf\" {TWO}"), ms(100));
     assert_eq!((task(&edf, "a").worst, task(&edf, "b").worst), (ms(3), ms(7)));
     let fixed = alone(&format!("by=\"priority\" {TWO}"), ms(100));

@@ -3,8 +3,8 @@
 /// When, in `engine_dispatch`, the engine inserts the thread that the core has chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insert {
-    /// Under the lock: what the core knows of the thread's affinity is true of the stay in the queue that the kernel
-    /// notes.
+    /// Under the lock: what the core knows of the thread's affinity holds for the enqueueing that the kernel notes with
+    /// the insert.
     UnderLock,
     /// When the lock is free again.
     BehindLock,
@@ -12,14 +12,14 @@ pub enum Insert {
     BehindLockChecked,
 }
 
-/// How the errand about a thread that has left the class comes to nothing where the thread is back before.
+/// What voids the errand about a thread that has left the class, if the thread is back before it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Back {
     /// The thread has no affinity until `enqueue` gives it one and has it begin anew; then the errand is void.
     Enqueue,
     /// `hls_enable` takes the errand back, whether the thread wants a CPU or not, and leaves the VP in the list.
     Enable,
-    /// Not at all.
+    /// Nothing does.
     Never,
 }
 
@@ -53,7 +53,7 @@ pub struct Orders {
     pub links_once: bool,
     /// The affinity of a thread that is queued is left to `enqueue`.
     pub spares_queued: bool,
-    /// The watcher does what others were to do.
+    /// The watcher does what was left undone.
     pub looks_for_what_was_left: bool,
     /// See [`Noted`].
     pub noted: Noted,

@@ -87,11 +87,11 @@ impl Glue {
         for (vp, thread) in self.state.threads.iter().enumerate() {
             let owner = self.state.tasks.iter().position(|task| task.stored.0 as usize == vp && vp != 0);
             if self.checks_maps && thread.task.is_some() && thread.task != owner {
-                return Err(format!("VP {vp} leads to thread {:?}, and is that of {owner:?}", thread.task));
+                return Err(format!("VP {vp} leads to thread {:?}, but belongs to {owner:?}", thread.task));
             }
             let is_threads = image.vps.get(vp).is_some_and(|vp| vp.is_used() && vp.parent != 0);
             if is_threads && owner.is_none() {
-                return Err(format!("VP {vp} is no thread's, and was not given back"));
+                return Err(format!("VP {vp} belongs to no thread, and was not given back"));
             }
         }
         Ok(())
@@ -115,7 +115,7 @@ impl Glue {
         let thread = &self.state.threads[vp.0 as usize];
         let is_known = task.is_away || task.vtime == vp;
         if self.checks_maps && (!is_known || thread.task != Some(at)) {
-            return Err(format!("VP {} is that of thread {at}, and leads to thread {:?}", vp.0, thread.task));
+            return Err(format!("VP {} belongs to thread {at}, but leads to thread {:?}", vp.0, thread.task));
         }
         let state = self.core.state(vp);
         if task.is_away && state != VpState::Waiting {

@@ -57,15 +57,15 @@ pub enum Section {
     ChangeCpu(usize, bool),
     /// `look_for_leaving`: notes the CPUs that are about to go.
     LookForLeaving,
-    /// `hurry`: the thread of a VP is urgent; whether the VP is still of that thread is looked at.
+    /// `hurry`: the thread of a VP is urgent; it is checked that the VP still belongs to that thread.
     Hurry(CoreVp, (usize, u8), Urgency),
     /// `act_on_time` on a CPU that a thread has for a moment: the moment is over, or the thread has let its lock go.
     EndMoment(usize),
     /// `put_off_kicks`: leaves kicks of these CPUs to a later section.
     PutOffKicks(u8),
-    /// `make_call`, ten times a second, for whatever is to be kicked.
+    /// `make_call`, ten times a second, to make kicks that were put off.
     LookForKicks,
-    /// `make_call`: user space changes the priority of the VP that it knows a thread to have had.
+    /// `make_call`: user space changes the priority of the VP that, as far as it knows, a thread has.
     Call(usize, CoreVp, u8),
 }
 
@@ -291,7 +291,7 @@ pub(crate) enum Lock {
     Sealed,
 }
 
-/// All of it but the core.
+/// The state of the model, without the core.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     pub tasks: [Task; TASKS],
@@ -314,7 +314,7 @@ pub(crate) struct State {
     /// Not in the engine: a timer could not be started, or was lost with its CPU, so that what it was to do waits for
     /// the watcher.
     pub has_lost_a_timer: bool,
-    /// The run ends, without an error: sched_ext asks the engine nothing any more but to let go of its threads.
+    /// The run ends, without an error: sched_ext only asks the engine to let go of its threads.
     pub is_ending: bool,
 }
 

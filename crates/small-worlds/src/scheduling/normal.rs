@@ -477,8 +477,8 @@ fn add_heap_place(digest: &mut Digest, state: &Image<'_>, v: usize, words: Words
     digest.add((1..state.vps.len()).filter(|other| is_before(*other)).count() as u64);
 }
 
-/// A tag in the past of virtual time is as good as virtual time itself: so will the VP's next request have it, and
-/// nothing carried over.
+/// A tag in the past of virtual time is as good as virtual time itself: the VP's next request begins there, and
+/// carries nothing over.
 fn add_tags(digest: &mut Digest, state: &Image<'_>, v: usize) {
     let vp = &state.vps[v];
     let virtual_time = state.schedulers[vp.parent as usize].word[0];
@@ -493,8 +493,8 @@ fn add_tags(digest: &mut Digest, state: &Image<'_>, v: usize) {
     add_heap_place(digest, state, v, Words::Tags, virtual_time);
 }
 
-/// A virtual time in the past of the scheduler's is as good as that: so will the VP's next request have it. A bar that
-/// is over is as good as none. A VP that wants a CPU has the extent of its warp.
+/// A virtual time in the past of the scheduler's is as good as the scheduler's: the VP's next request begins there. A
+/// bar that is over is as good as none. A VP that wants a CPU has the extent of its warp.
 fn add_borrowed(digest: &mut Digest, state: &Image<'_>, v: usize) {
     const REST: u64 = 0x1_ffff << 40;
     let (vp, now) = (&state.vps[v], state.head.now_ns);

@@ -173,8 +173,8 @@ fn decision_key(next: u64, events: u64, gave_way: Option<u64>, last_of: impl Fn(
     if is_alive { what | ahead << 16 } else { 0 }
 }
 
-/// The agent's allowance, which is renewed at fixed instants. Of a period that is over only a debt is left, but for an
-/// agent that has it in its hands.
+/// The agent's allowance, which is renewed at fixed instants. When its period is over only a debt counts, unless an
+/// agent runs, or could.
 fn add_allowance(digest: &mut Digest, state: &Image<'_>, s: usize) {
     let (scheduler, now) = (&state.schedulers[s], state.head.now_ns);
     let (left, end) = (scheduler.word[LEFT], scheduler.word[END_AT]);

@@ -80,8 +80,8 @@ pub(super) fn add_slot(digest: &mut Digest, state: &Image<'_>, v: usize) {
     }
 }
 
-/// A table of slots: amounts and periods, where in the longest that may come it is now, when children that have gone
-/// leave it, and whether its present owner has to be looked at yet.
+/// A table of slots: amounts and periods, the present place in the longest period that may come, when children that
+/// have gone leave the table, and whether its present owner has yet to be looked at.
 pub(super) fn add_table(digest: &mut Digest, words: &[u64], now: u64) {
     const TABLE: usize = 4;
     let [until, clean_at, owner, entries] = [words[0], words[1], words[2], words[3]];

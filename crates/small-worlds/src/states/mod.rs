@@ -56,7 +56,7 @@ pub struct Bounds {
 /// What an exploration has seen.
 #[derive(Clone, Debug, Default)]
 pub struct Explored {
-    /// Sequences, including those of fewer events than the bound.
+    /// Sequences, of as many events as the bound or fewer.
     pub sequences: u128,
     /// States with different keys.
     pub states: u64,

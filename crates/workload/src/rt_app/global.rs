@@ -70,7 +70,7 @@ pub(super) fn read(node: &Node, diagnostics: &mut Diagnostics) -> Global {
     global
 }
 
-/// The default asks for nothing; any other policy is a wish. Returns the policy.
+/// The default asks for nothing; any other policy is named. Returns the policy.
 fn default_policy<'n>(member: &'n Member, diagnostics: &mut Diagnostics) -> Option<&'n str> {
     let expected = format!("one of {} for `default_policy`", POLICIES.join(", "));
     let policy = text(&member.node, &expected, diagnostics)?;

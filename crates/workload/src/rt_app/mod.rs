@@ -1,7 +1,7 @@
 //! rt-app's JSON, read as rt-app reads it, as a [`Workload`].
 //!
 //! Relies on the grammar of rt-app's `doc/tutorial.txt` and on what its `src/rt-app_parse_config.c` and `src/rt-app.c`
-//! do where the two differ. Never drops a wish in silence: what a simulator cannot do is named, with its place, in
+//! do where the two differ. Ignores nothing silently: what a simulator cannot do is named, with its place, in
 //! [`Workload::unsupported`], and what rt-app would refuse is an error. `docs/workloads.md` lists every key.
 
 mod deadline;
@@ -22,8 +22,9 @@ use shared::Shared;
 
 /// Reads a workload file of rt-app. `name` is the file's name, for the messages only.
 ///
-/// # Errors Every error of the file in file order, each with its line and column; only the first syntax error, since
-/// what follows it cannot be told apart.
+/// # Errors
+/// Every error of the file in file order, each with its line and column; only the first syntax error, since what
+/// follows it cannot be interpreted.
 pub fn read_rt_app(name: &str, bytes: &[u8]) -> Result<Workload, Vec<WorkloadError>> {
     let mut diagnostics = Diagnostics::default();
     let workload = read_bytes(bytes, &mut diagnostics);

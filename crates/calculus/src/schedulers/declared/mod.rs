@@ -1,7 +1,7 @@
 //! What the declaration of a loaded policy is worth at a scheduler's place in a hierarchy.
 //!
-//! The calculus trusts the policy that its algorithm delivers what it declares, where its own `when` holds and its
-//! place gives what it accepts (a whole CPU, where a guarantee is declared and `accepts` is empty); a run watches such
+//! The calculus trusts that the policy's algorithm delivers what it declares, where its own `when` holds and its place
+//! gives what it accepts (a whole CPU, where a guarantee is declared and `accepts` is empty); a run watches such
 //! promises like any others. The calculus checks `when`, what the place gives, and that the promises can be kept at
 //! all:
 //! - `as POLICY`: the analysis of that policy, with its parameters as they are given.

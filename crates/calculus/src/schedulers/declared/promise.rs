@@ -56,7 +56,7 @@ impl Promise {
     /// from the others, so that is a complaint about all.
     fn verdict(&self, child: usize, common: &str, values: &Values) -> Result<Verdict, Complaint> {
         if let Err((needed, found)) = all_hold(self.for_children.iter(), values) {
-            return Ok(Ok((Guarantee::Null, format!("is for those of {needed}; this one has {found}"))));
+            return Ok(Ok((Guarantee::Null, format!("is for children with {needed}; this one has {found}"))));
         }
         let own = self.conditions.iter().filter(|condition| condition.of_child);
         let own = match all_hold(own, values) {

@@ -2,11 +2,11 @@
 # How long the lock of the hierarchy is held at most while a herd of threads wakes up now and then, or computes, bound to
 # one CPU or not, and two other threads wake each other up all the time. Prints a line for each: how many threads there
 # are, what they do, and the longest hold of those that were timed. $HERDS says how many threads; $MOST_NS is the
-# greatest hold that is no failure. Time is exact, so one CPU runs; the other one is part of the hierarchy, and offline:
-# where it is, a thread that is bound to the first CPU cannot use every CPU.
+# greatest hold that is no failure. Time is exact, so one CPU runs; the other one is part of the hierarchy, but
+# offline: so a thread that is bound to the first CPU cannot use every CPU.
 . /usr/kernel/lib.sh
 
-# Tells the run in time: no invariants are checked, for that walks through all there is, under the lock.
+# Starts the run without checks of the invariants: a check walks over everything, under the lock.
 start_unchecked() {
 	is disabled || fail "sched_ext is $(cat /sys/kernel/sched_ext/state) before the start"
 	hls run --engine kernel "$1" >/tmp/report 2>/tmp/said &

@@ -6,7 +6,7 @@
 # all_compute: whether all threads of the herd have been made.
 all_compute() { [ "$(ls "/proc/$herd/task" | wc -l)" -gt 14000 ]; }
 
-# Else each step of this shell would take as long as it takes until all have had a turn.
+# Otherwise each step of this shell would wait until all threads have had a turn.
 chrt -f -p 50 $$ >/dev/null
 echo 200000 >/proc/sys/kernel/pid_max
 echo 200000 >/proc/sys/kernel/threads-max

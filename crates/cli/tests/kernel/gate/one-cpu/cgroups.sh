@@ -80,7 +80,7 @@ asks message $one share=512
 weight outer 1200
 ratio 0.16 0.18 "a share of 512 that was asked for, and a weight of 300"
 
-# A cgroup that loses the controller counts no more.
+# A cgroup that loses the controller no longer counts.
 echo -cpu >$groups/outer/cgroup.subtree_control
 echo -cpu >$groups/users/cgroup.subtree_control
 into outer $two

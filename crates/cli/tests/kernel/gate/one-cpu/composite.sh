@@ -1,7 +1,7 @@
 #!/bin/sh
 # Agents that do as they should, and agents that do not: in each case a thread has what it was promised beside them, and
-# the threads of their schedulers go on; so too where that scheduler is below others: their policies are processes, and
-# each decides for the scheduler below. $DEPTHS says how deep. One CPU, in exact time.
+# the threads of their schedulers go on; also where their scheduler is below other schedulers that are processes, each
+# of which decides for the scheduler below it. $DEPTHS says how deep. One CPU, in exact time.
 # Engine: user-level
 . /usr/kernel/lib.sh
 . /usr/kernel/agents.sh
@@ -39,7 +39,7 @@ for depth in $DEPTHS; do
 	beside takeover 796 1
 	beside traced 796 1
 	beside fork 796
-	# Threads that are killed have a twentieth of the CPU, and a burst. To look often costs hls records, as they do.
+	# Killed threads have a twentieth of the CPU, and a burst. Short windows make hls lose records, as kills do.
 	window=100
 	beside kills 755 2 3
 	window=20

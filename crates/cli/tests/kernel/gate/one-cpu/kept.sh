@@ -2,8 +2,8 @@
 # Promises that requests bring are kept, and stolen time breaks none. One CPU, in exact time.
 . /usr/kernel/lib.sh
 
-# keeps THREAD LEAST: the thread must have been owed at least so many ns, and have had what it was owed; no promise
-# broke.
+# keeps THREAD LEAST: the thread must have been owed LEAST ns or more, and have had what it was owed; no promise to it
+# may have broken.
 keeps() {
 	owed=$(of "$1" promised_ns) had=$(of "$1" ran_ns) broken=$(of "$1" broken)
 	[ "$owed" -ge "$2" ] || fail "thread $1 was owed $owed ns, expected $2"
@@ -15,14 +15,14 @@ keeps() {
 echo 'reservation "RES" { thread "small" guarantee="RESBH 10us 500us"; }' >/tmp/small.kdl
 hls run --engine kernel /tmp/small.kdl --for 1s >/tmp/report 2>/tmp/said
 [ $? = 2 ] || fail "hls exited with $? for a budget of 10us"
-grep -q 'small.kdl:1:.*the budget of `small`: found 10us, expected [0-9.]*us at least' /tmp/said || fail "no word of the budget"
+grep -q 'small.kdl:1:.*the budget of `small`: found 10us, expected [0-9.]*us at least' /tmp/said || fail "hls names no budget"
 
 start /usr/kernel/ctl.kdl --slack $slack
 answers
 hogs 2
 one=$(echo $hogs | cut -d" " -f1) other=${hogs##* }
 hls ctl reserve "$one" "RESBH 10us 20ms" 2>/tmp/said2 && fail "a budget of 10us was granted"
-grep -q 'found 10us, expected [0-9.]*us at least' /tmp/said2 || fail "no word of the budget in a request"
+grep -q 'found 10us, expected [0-9.]*us at least' /tmp/said2 || fail "hls names no budget in a request"
 asks reserve "$one" "RESBH 4ms 20ms"
 asks create proportional-share GROUP --below RES guarantee="RESBH 5ms 20ms"
 asks move "$other" --to GROUP share=1
@@ -30,7 +30,7 @@ sleep 1
 keeps "$one" 180000000
 keeps "$other" 200000000
 
-# A hog of a real-time class takes the CPU, as it may: time that is missing for that breaks no promise.
+# A hog of a real-time class takes the CPU, as it may: the time that it steals breaks no promise.
 chrt -f 20 timeout 0.2 chrt -f 10 hog
 sleep 0.5
 for thread in $one $other; do
@@ -38,8 +38,8 @@ for thread in $one $other; do
 	[ "$(of "$thread" stolen_ns)" -gt 150000000 ] || fail "$(of "$thread" stolen_ns) ns were stolen, expected 150 ms"
 done
 
-# With another promise the counts begin anew. What the thread has between the end of its promise and the moment at which
-# hls notes that is not held against its upper limit.
+# With another promise the counts begin anew. CPU time between the end of the promise and the moment at which hls
+# notices that end does not count against the upper limit.
 asks release "$one"
 asks reserve "$one" "RESBH 10ms 20ms"
 sleep 0.5

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Each policy of the literature schedules threads for some seconds, with a whole CPU, and keeps its promises: one after the
-# other in one engine, which has all of them, since there is neither a compiler nor a cache of what one has built. One CPU,
-# whose time is exact.
+# Each policy of the literature schedules threads for some seconds, with a whole CPU, and keeps its promises: one after
+# the other in one engine, which has all of them, since the guest has neither a compiler nor a cache of built engines.
+# One CPU, in exact time.
 #
 # The files of /usr/kernel/literature have a hierarchy each. Requests build it below a root of fixed priorities, above
 # all others; its threads do there what `hls baseline` has them do. The root gives it the whole CPU: no other thread runs
@@ -43,7 +43,7 @@ place() {
 	asks move "$thread" "$@"
 }
 
-# are_there NUMBER: whether so many threads play the hierarchy.
+# are_there NUMBER: whether NUMBER threads play the hierarchy.
 are_there() {
 	load=$(cut -d' ' -f1 "/proc/$baseline/task/$baseline/children")
 	[ -n "$load" ] && threads >/tmp/threads && [ "$(wc -l </tmp/threads)" = "$1" ]

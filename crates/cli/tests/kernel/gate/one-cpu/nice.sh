@@ -2,8 +2,8 @@
 # A thread that nobody placed has the share of its nice value. One CPU, in exact time.
 . /usr/kernel/lib.sh
 
-# share_as NICE NICE LEAST MOST: two hogs of these nice values; the first has at least and at most so many times as
-# much as the second.
+# share_as NICE NICE LEAST MOST: two hogs of these nice values; the first must have between LEAST and MOST times as much
+# CPU time as the second.
 share_as() {
 	hogs 2
 	renice -n "$1" -p ${hogs% *} >/dev/null

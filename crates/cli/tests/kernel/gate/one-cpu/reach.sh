@@ -1,7 +1,6 @@
 #!/bin/sh
-# Nobody reaches beyond what the file gives: a cgroup with a name that is no text, or a path too long for the kernel to
-# tell, lies in the cgroups above it all the same; and requests do not reach the schedulers that hls has added for
-# itself.
+# The limits of the file hold: a cgroup with a name that is no text, or with a path too long for the kernel to tell, is
+# still in the cgroups above it; and requests do not reach the schedulers that hls has added for itself.
 . /usr/kernel/lib.sh
 
 cat >/tmp/box.kdl <<'KDL'
@@ -33,7 +32,7 @@ no_text=$box/$(printf '\377')
 mkdir "$no_text"
 echo "$boxed" >"$no_text/cgroup.procs"
 all_is_seen film1
-is_at "$boxed" BOX || fail "a thread left its box for a cgroup in it whose name is no text"
+is_at "$boxed" BOX || fail "a thread left its box for a cgroup in it with a name that is no text"
 
 name=$(printf '%0200d' 0)
 cd $box || fail "there is no box"

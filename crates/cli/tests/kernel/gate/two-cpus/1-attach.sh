@@ -37,7 +37,7 @@ as_nobody 'hls run /usr/kernel/half.kdl --engine kernel' >/dev/null 2>/tmp/said2
 [ $? = 3 ] || fail "an hls of nobody did not exit with 3"
 grep -q "it takes root" /tmp/said2 || fail "an hls of nobody does not say why"
 
-# has_come_to MOMENT: whether the run has loaded so many programs, or the hierarchy is attached.
+# has_come_to MOMENT: whether the run has loaded MOMENT programs, or the hierarchy is attached.
 has_come_to() {
 	is enabled && return
 	[ "$1" = attached ] && return 1

@@ -26,10 +26,10 @@ start /tmp/two.kdl
 hogs 3
 for pid in $hogs; do echo "$pid" >/sys/fs/cgroup/here/cgroup.procs; done
 # The hogs may have begun before the run did.
-within 50 grep -q 'all instances of `two` are taken' /tmp/said || fail "that instances are taken is not told"
+within 50 grep -q 'all instances of `two` are taken' /tmp/said || fail "hls does not say that instances are taken"
 sh -c 'echo $$ >/sys/fs/cgroup/here/cgroup.procs; exec hog twice' &
 hogs="$hogs $!"
-within 50 grep -q 'fits both `one` and `two`' /tmp/said || fail "that two rules fit is not told"
+within 50 grep -q 'fits both `one` and `two`' /tmp/said || fail "hls does not say that two rules fit"
 hogs_get_on 1
 end_hogs
 stop

@@ -17,7 +17,7 @@ refuses() {
 }
 
 # Prints each scheduler and thread with its place and its promise, without the threads that are promised nothing and
-# those of hls, which come and go with requests. (The columns are as wide as the names of those need.)
+# the threads of hls, which come and go with requests. (The widths of the columns depend on their names.)
 places() {
 	hls ctl status | tr -s ' ' | sed 's/ [^ ]* [^ ]* [^ ]* [^ ]*$//' | grep -v " threads\|^machine\|hls"
 }
@@ -31,7 +31,7 @@ one_broke() {
 }
 
 # A process reserves half a CPU for itself, and this shell a third for another process.
-# CPUs that take turns are late by up to 100 ms, each time: what is looked for below is more.
+# CPUs that take turns are late by up to 100 ms, each time: the lack that is looked for below is more.
 start /usr/kernel/ctl.kdl --slack 200ms
 answers
 hogs 2

@@ -22,7 +22,7 @@ has_more() {
 	fail "$1 had $had1 ms and $2 had $had2 ms"
 }
 
-# has_had THREAD MS: whether the thread has had so much CPU time.
+# has_had THREAD MS: whether the thread has had MS of CPU time.
 has_had() { [ "$(ran "$1")" -ge "$2" ]; }
 
 refuses() {
@@ -47,7 +47,7 @@ moves "$worker" OWN
 has_started chooser
 own=$agent
 moves "$own" OWN
-within 100 decides OWN || fail "nobody decides in OWN: $(hls ctl status)"
+within 100 decides OWN || fail "no decision is followed in OWN: $(hls ctl status)"
 
 # Promoted by a command, with one VP: the thread in the least slot has it.
 hogs 2
@@ -90,7 +90,7 @@ moves "$agent" P
 kill -9 "$agent"
 goes P
 
-# A user below what is the user's; nobody else's threads.
+# A user promotes below a scheduler that the user owns, and not elsewhere, and grants no threads of others.
 as_nobody 'echo $$; exec hog' >/tmp/hog &
 as_nobody "exec hls ctl promote N --below PS width=1 -- chooser" &
 within 100 sh -c "hls ctl status | grep -q ' N  *user-level'" || fail "nobody may not promote: $(hls ctl status)"

@@ -33,7 +33,7 @@ kill -STOP $flood
 echo 'time-sharing "rest" default=#true { thread "card" source="napi:none0"; }' >/tmp/none.kdl
 hls run --engine kernel /tmp/none.kdl --for 1s >/tmp/report 2>/tmp/said
 [ $? = 2 ] || fail "hls exited with $? for a device that is not there"
-grep -q 'none.kdl:1:.*found no device `none0`' /tmp/said || fail "no word of the device"
+grep -q 'none.kdl:1:.*found no device `none0`' /tmp/said || fail "hls does not name the device"
 
 start /usr/kernel/brand.kdl
 answers

@@ -1,7 +1,7 @@
 #!/bin/sh
-# hls is killed in the midst of requests that promote a scheduler, grant it a thread, revoke that and demote the
-# scheduler: at as many instants of such a cycle as INSTANTS says, by turns the process that keeps the run and the run
-# itself. Whatever was half done, nothing of it stays behind, and another run begins as the first did. Two CPUs.
+# hls is killed in the midst of requests that promote a scheduler, grant it a thread, revoke the thread and demote the
+# scheduler: at INSTANTS instants of such a cycle, in turn the keeper of the run and the run itself. Whatever was half
+# done, nothing of it stays behind, and another run begins as the first did. Two CPUs.
 # Engine: user-level
 . /usr/kernel/lib.sh
 
@@ -13,7 +13,7 @@ begin() {
 	kill -CONT $hogs
 }
 
-# killed PART: the hierarchy runs, and a process of hls is killed when so many INSTANTS of a cycle are over.
+# killed PART: the hierarchy runs, and a process of hls is killed when PART of INSTANTS parts of a cycle are over.
 killed() {
 	begin
 	hls ctl promote PARKED --below PS width=1 -- chooser &

@@ -49,7 +49,7 @@ if [ "$(nproc)" -gt 1 ]; then
 	anew $asked
 	hls load "$copy" >/tmp/granted 2>/tmp/said2 &
 	load=$!
-	within 100 preparing >/dev/null || fail "nobody prepares anything"
+	within 100 preparing >/dev/null || fail "no process prepares an engine"
 	echo 0 >/sys/devices/system/cpu/cpu1/online
 	sleep 0.2
 	echo 1 >/sys/devices/system/cpu/cpu1/online
@@ -62,11 +62,11 @@ count
 anew $asked
 hls load "$copy" >/tmp/granted 2>/tmp/said2 &
 load=$!
-within 100 preparing >/tmp/worker || fail "nobody prepares anything"
+within 100 preparing >/tmp/worker || fail "no process prepares an engine"
 kill -9 "$(cat /tmp/worker)"
 wait $load && fail "loaded by nobody"
 grep -q "has ended" /tmp/said2 || fail "does not say that it was killed: $(cat /tmp/said2)"
-nothing_is_left "$before" "who prepared an engine was killed"
+nothing_is_left "$before" "the process that prepared an engine was killed"
 does hls load $asked
 does hls unload asked-times
 

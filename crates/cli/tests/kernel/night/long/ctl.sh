@@ -8,7 +8,7 @@ answers
 hogs 3
 thread=${hogs##* }
 
-# killed MICROSECONDS REQUEST...: makes the request by a client that is killed so much later.
+# killed MICROSECONDS REQUEST...: makes the request by a client that is killed MICROSECONDS later.
 killed() {
 	moment=$1
 	shift
@@ -27,7 +27,7 @@ for moment in $(seq 1000 7000 200000); do
 	killed "$moment" status
 	killed "$moment" release "$thread"
 	killed "$moment" destroy GROUP
-	hls ctl status >/tmp/granted 2>/tmp/said2 || fail "after $moment us nobody answers"
+	hls ctl status >/tmp/granted 2>/tmp/said2 || fail "after $moment us hls does not answer"
 done
 runs "clients that were killed"
 

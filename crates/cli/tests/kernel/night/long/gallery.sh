@@ -18,7 +18,7 @@ expected() {
 # Prints the CPU time that each thread of the crowd has had, in ns.
 crowd_had() { while read -r tid; do echo "$tid $(cut -d' ' -f1 "/proc/$crowd/task/$tid/schedstat")"; done </tmp/crowd; }
 
-# crowd_gets_on ROUNDS: all threads of the crowd must get CPU time within so many rounds.
+# crowd_gets_on ROUNDS: all threads of the crowd must get CPU time within ROUNDS.
 crowd_gets_on() {
 	crowd_had >/tmp/had
 	within "$1" all_of_crowd_have_more || fail "$policy: one of the crowd stands still: $(crowd_had | paste -d' ' - /tmp/had)"
@@ -29,7 +29,7 @@ all_of_crowd_have_more() { crowd_had | paste -d' ' - /tmp/had | awk '$2 <= $4 { 
 # Round robin must be in the place of the policy, and hls run, hls policies and hls ctl status must say so.
 policy_is_disabled() {
 	within 150 has_said "DISABLED: $policy of G, since $noticed.*; round-robin is in its place" ||
-		fail "$policy: nobody says that it was disabled since $noticed: $(cat /tmp/crowd2; hls ctl status)"
+		fail "$policy: hls does not say that it was disabled since $noticed: $(cat /tmp/crowd2; hls ctl status)"
 	hls policies --running | grep -q "^round-robin .*G" || fail "$policy: G has no fallback: $(hls policies --running)"
 	hls ctl status | grep -q "^G has round-robin in the place of a disabled policy, $policy: .*$noticed" ||
 		fail "$policy: the status does not have it: $(hls ctl status)"
@@ -62,7 +62,7 @@ breaks_its_word() {
 	does hls ctl move "$1" --to G budget=5ms period=400ms
 	does hls ctl move "$2" --to G budget=20ms period=400ms
 	grep -q "promises it RESBS 20ms 400ms" /tmp/granted || fail "$policy: promises nothing: $(cat /tmp/granted)"
-	within 150 has_said "BROKEN: $2 second was promised RESBS 20ms 400ms by G, at least" || fail "$policy: nobody says that"
+	within 150 has_said "BROKEN: $2 second was promised RESBS 20ms 400ms by G, at least" || fail "$policy: hls says nothing"
 	has_said "BROKEN: $1 first .*at least" && fail "$policy: the first has nothing"
 	kill -9 $*
 	wait $* 2>/dev/null

@@ -13,16 +13,16 @@ begins_load() {
 	anew $asked
 	hls load "$copy" >/tmp/loaded 2>/tmp/said2 &
 	load=$!
-	within 100 preparing >/tmp/worker || fail "nobody prepares anything: $(cat /tmp/said2)"
+	within 100 preparing >/tmp/worker || fail "no process prepares an engine: $(cat /tmp/said2)"
 	worker=$(cat /tmp/worker)
 }
 
-# has_come_to NUMBER: whether the worker has loaded so many programs, or has ended.
+# has_come_to NUMBER: whether the worker has loaded NUMBER programs, or has ended.
 has_come_to() { [ "$(has_loaded "$worker")" -ge "$1" ] || gone "$worker"; }
 
 # goes_on WHEN: all must go on as if nobody had loaded anything.
 goes_on() {
-	within 600 nobody_prepares || fail "$1: somebody still prepares something"
+	within 600 nobody_prepares || fail "$1: a process still prepares an engine"
 	nothing_is_left "$before" "$1"
 	hogs_get_on 1
 	keeps "$reserved" "$1"
@@ -36,7 +36,7 @@ answers
 reserve_some 2
 give_up_one $asked
 
-# The worker is killed when it has loaded so many programs.
+# The worker is killed after each number of loaded programs in STEPS.
 for step in $STEPS; do
 	begins_load
 	within 600 has_come_to "$step" || fail "it does not come to program $step"
@@ -62,7 +62,7 @@ for step in $STEPS; do
 	within 600 has_come_to "$step" || fail "it does not come to program $step"
 	kill -9 $load 2>/dev/null
 	wait $load 2>/dev/null
-	within 600 nobody_prepares || fail "nobody wants it, and it goes on"
+	within 600 nobody_prepares || fail "the worker goes on without its client"
 	hls unload asked-times >/tmp/granted 2>/tmp/said2
 	goes_on "client killed at program $step"
 done
@@ -103,7 +103,7 @@ for moment in used $STEPS gone; do
 	kill -9 "$hls"
 	wait "$hls" 2>/dev/null
 	within 100 is disabled || fail "killed at $moment: sched_ext is $(cat /sys/kernel/sched_ext/state)"
-	within 600 nobody_prepares || fail "killed at $moment: somebody still prepares something"
+	within 600 nobody_prepares || fail "killed at $moment: a process still prepares an engine"
 	nothing_is_left "$nothing" "killed at $moment"
 	hogs_get_on 1
 	start /usr/kernel/ctl.kdl --slack $slack

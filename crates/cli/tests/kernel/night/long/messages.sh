@@ -16,7 +16,7 @@ keeps "$reserved" "hostile messages"
 
 teller storm A "$STORM" >/tmp/granted 2>/tmp/said2 || fail "a storm: $(cat /tmp/granted)"
 [ "$(grep -c '^[1-9][0-9]* done, [0-9]* busy, 0 unknown' /tmp/granted)" = 4 ] || fail "a storm: $(cat /tmp/granted)"
-grep -q 'done, [1-9][0-9]* busy' /tmp/granted || fail "nobody is told to be quiet: $(cat /tmp/granted)"
+grep -q 'done, [1-9][0-9]* busy' /tmp/granted || fail "no message was refused as busy: $(cat /tmp/granted)"
 hogs_get_on 1
 keeps "$reserved" "a storm"
 runs "a storm"
@@ -27,7 +27,7 @@ talk=$!
 sleep 1
 refuses "in use by .A." hls unload asked-times
 does hls unload asked-times --evacuate
-grep -q "^4 threads are below the default scheduler now" /tmp/granted || fail "who was moved: $(cat /tmp/granted)"
+grep -q "^4 threads are below the default scheduler now" /tmp/granted || fail "moved: $(cat /tmp/granted)"
 wait $talk || fail "while they were moved: $(cat /tmp/talk)"
 [ "$(grep -c '^[1-9][0-9]* done, [0-9]* busy, 1 unknown' /tmp/talk)" = 4 ] || fail "they were told: $(cat /tmp/talk)"
 keeps "$reserved" "evacuation"
