@@ -4,7 +4,7 @@ use crate::cpus::AskedCpus;
 use crate::periods::{Periods, periods};
 use clap::{Parser, Subcommand, ValueEnum};
 use hls_calculus::{Mode, Rules};
-use hls_control::DEFAULT_SOCKET;
+use hls_client::DEFAULT_SOCKET;
 use hls_report::virtual_time::Borrower;
 use hls_session::{Files, worker};
 use hls_units::Nanos;
@@ -602,7 +602,7 @@ pub struct PoliciesArgs {
     #[arg(long)]
     pub running: bool,
     /// The socket of the run
-    #[arg(long, value_name = "PATH", default_value = hls_control::DEFAULT_SOCKET)]
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
     pub socket: PathBuf,
 }
 
@@ -618,7 +618,7 @@ pub struct LoadArgs {
     #[arg(long)]
     pub replace: bool,
     /// The socket of the run
-    #[arg(long, value_name = "PATH", default_value = hls_control::DEFAULT_SOCKET)]
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
     pub socket: PathBuf,
 }
 
@@ -631,7 +631,7 @@ pub struct UnloadArgs {
     #[arg(long)]
     pub evacuate: bool,
     /// The socket of the run
-    #[arg(long, value_name = "PATH", default_value = hls_control::DEFAULT_SOCKET)]
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
     pub socket: PathBuf,
 }
 

@@ -5,7 +5,12 @@ mod tree;
 use crate::args::{CtlArgs, Parameter, Request};
 use crate::exit::{Error, Verdict, say};
 use crate::output::output;
-use hls_control::{Client, ClientError, Demoted, Grant, Promotion, Texts, this_thread};
+use hls_client::interface::{
+    Create, CreateReply, Demote, DemoteReply, Destroy, Failure, Grant, Message, Move, Promote, PromoteReply,
+    Release, Reserve, Resume, Revoke, Status, Suspend,
+};
+use hls_client::{Client, ClientError, Texts, this_thread};
+use hls_core::pages::VERSION;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -30,19 +35,42 @@ fn number(text: &str) -> Result<u32, ClientError> {
 
 /// The error of a request that is wrong by itself: the running hierarchy is not asked.
 pub fn bad(reason: String) -> ClientError {
-    ClientError::Request { error: "BadValue".into(), reason }
+    ClientError::Failure(Failure::BadValue { reason })
 }
 
 /// The verdict of the command by the outcome of its request; prints the reason where the request was refused.
 pub fn verdict(outcome: Result<(), ClientError>) -> Result<Verdict, Error> {
     match outcome {
         Ok(()) => Ok(Verdict::Kept),
-        Err(error @ ClientError::Refused { .. }) => {
-            say(format_args!("hls: {error}"));
-            Ok(Verdict::Violated)
+        Err(error) => match wrong(&error) {
+            Wrong::Promises => {
+                say(format_args!("hls: {error}"));
+                Ok(Verdict::Violated)
+            }
+            Wrong::Request => Err(Error::Input(error.to_string())),
+            Wrong::System => Err(Error::System(error.to_string())),
+        },
+    }
+}
+
+/// What is wrong where a request was not done.
+pub enum Wrong {
+    /// A promise would not hold.
+    Promises,
+    /// The request, or the caller may not make it.
+    Request,
+    /// The system, or the run has ended.
+    System,
+}
+
+/// What an error of a request says is wrong.
+pub fn wrong(error: &ClientError) -> Wrong {
+    match error {
+        ClientError::Failure(Failure::Refused { .. }) => Wrong::Promises,
+        ClientError::Failure(Failure::Ended { .. } | Failure::Failed { .. }) | ClientError::Connection(_) => {
+            Wrong::System
         }
-        Err(ClientError::Request { reason, .. }) => Err(Error::Input(reason)),
-        Err(error) => Err(Error::System(error.to_string())),
+        ClientError::Failure(_) | ClientError::Protocol { .. } => Wrong::Request,
     }
 }
 
@@ -56,51 +84,61 @@ pub fn ask(
 ) -> Result<(), ClientError> {
     match request {
         Request::Status { json: true } => {
-            serde_json::to_writer_pretty(&mut *out, &hls.status()?).map_err(io::Error::from)?;
+            serde_json::to_writer_pretty(&mut *out, &hls.call(&Status {})?).map_err(io::Error::from)?;
             writeln!(out)?;
         }
-        Request::Status { json: false } => write_status(out, &hls.status()?)?,
+        Request::Status { json: false } => write_status(out, &hls.call(&Status {})?)?,
         Request::Create { policy, name, below, parameters } => {
-            let granted = hls.create(policy, name, below, &texts(parameters)?)?;
-            writeln!(out, "created `{name}` below `{below}`, which promises it {}", granted.guarantee)?;
+            let [policy, new, above] = [policy, name, below].map(String::clone);
+            let create = Create { policy, name: new, below: above, parameters: texts(parameters)? };
+            let CreateReply { guarantee, .. } = hls.call(&create)?;
+            writeln!(out, "created `{name}` below `{below}`, which promises it {guarantee}")?;
         }
         Request::Destroy { name } => {
-            hls.destroy(name)?;
+            hls.call(&Destroy { name: name.clone() })?;
             writeln!(out, "destroyed `{name}`")?;
         }
         Request::Move { thread, to, parameters } => {
-            write_grant(out, thread, &hls.move_thread(number(thread)?, to, &texts(parameters)?)?)?;
+            let (number, to) = (number(thread)?, to.clone());
+            let moved = Move { thread: number, to, parameters: texts(parameters)? };
+            write_grant(out, thread, &hls.call(&moved)?)?;
         }
         Request::Reserve { thread, guarantee, below } => {
-            write_grant(out, thread, &hls.reserve(number(thread)?, guarantee, below.as_deref())?)?;
+            let (number, guarantee, below) = (number(thread)?, guarantee.clone(), below.clone());
+            write_grant(out, thread, &hls.call(&Reserve { thread: number, guarantee, below })?)?;
         }
         Request::Release { thread } => {
-            hls.release(number(thread)?)?;
+            hls.call(&Release { thread: number(thread)? })?;
             writeln!(out, "thread {thread} is below the default scheduler, which promises it NULL")?;
         }
         Request::Promote { name, below, parameters, command } => {
             promote(hls, (name, below), &texts(parameters)?, command)?;
         }
         Request::Demote { name } => {
-            let Demoted { moved, destroyed } = hls.demote(name)?;
+            let DemoteReply { moved, destroyed } = hls.call(&Demote { name: name.clone() })?;
             let threads = if moved == 1 { "1 thread is" } else { &format!("{moved} threads are") };
             writeln!(out, "destroyed `{}`; {threads} elsewhere now", destroyed.join("`, `"))?;
         }
         Request::Grant { name, thread, parameters } => {
             let (urgency, slot) = urgency_and_slot(&texts(parameters)?)?;
-            write_grant(out, thread, &hls.grant(name, number(thread)?, urgency, slot)?)?;
+            let grant = Grant { name: name.clone(), thread: number(thread)?, urgency, slot };
+            write_grant(out, thread, &hls.call(&grant)?)?;
         }
-        Request::Revoke { thread } => write_grant(out, thread, &hls.revoke(number(thread)?)?)?,
+        Request::Revoke { thread } => {
+            write_grant(out, thread, &hls.call(&Revoke { thread: number(thread)? })?)?;
+        }
         Request::Suspend { thread, by } => {
-            let by = hls.suspend(number(thread)?, by.as_deref())?;
+            let by = hls.call(&Suspend { thread: number(thread)?, by: by.clone() })?.by;
             writeln!(out, "thread {thread} is suspended by `{by}`")?;
         }
         Request::Resume { thread } => {
-            let by = hls.resume(number(thread)?)?;
+            let by = hls.call(&Resume { thread: number(thread)? })?.by;
             writeln!(out, "thread {thread} is no longer suspended by `{by}`")?;
         }
         Request::Message { thread, parameter: (name, value) } => {
-            write_grant(out, thread, &hls.message(number(thread)?, name, value)?)?;
+            let (parameter, value) = (name.clone(), value.clone());
+            let message = Message { thread: number(thread)?, parameter, value };
+            write_grant(out, thread, &hls.call(&message)?)?;
         }
     }
     Ok(out.flush()?)
@@ -115,7 +153,12 @@ fn promote(
     command: &[String],
 ) -> Result<(), ClientError> {
     let [program, arguments @ ..] = command else { return Err(bad("found no command".into())) };
-    let Promotion { width, pages, .. } = hls.promote(name, below, this_thread(), parameters)?;
+    let (agent, parameters) = (this_thread(), parameters.clone());
+    let promote = Promote { name: name.into(), below: below.into(), agent, parameters };
+    let (PromoteReply { width, version, .. }, pages) = hls.call_for_pages(&promote)?;
+    if version != VERSION {
+        return Err(bad(format!("found pages of version {version}, expected {VERSION}")));
+    }
     let environment = pages.inherited(name, width)?;
     let error = Command::new(program).args(arguments).envs(environment).exec();
     Err(bad(format!("cannot start `{program}`: {error}")))
@@ -145,7 +188,7 @@ fn texts(parameters: &[Parameter]) -> Result<Texts, ClientError> {
     Ok(texts)
 }
 
-fn write_grant(out: &mut impl Write, thread: &str, granted: &Grant) -> io::Result<()> {
-    let Grant { scheduler, guarantee } = granted;
+fn write_grant(out: &mut impl Write, thread: &str, granted: &CreateReply) -> io::Result<()> {
+    let CreateReply { scheduler, guarantee } = granted;
     writeln!(out, "thread {thread} is below `{scheduler}`, which promises it {guarantee}")
 }

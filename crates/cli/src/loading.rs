@@ -6,7 +6,8 @@ use crate::ctl::verdict;
 use crate::exit::{Error, Verdict};
 use crate::output::output;
 use crate::progress::{Waiting, seconds};
-use hls_control::{Client, ClientError, LoadReport, LoadTimes, UnloadReport};
+use hls_client::interface::{Load, LoadReply, LoadTimes, Unload, UnloadReply};
+use hls_client::{Client, ClientError};
 use hls_policy_build::PolicyFile;
 use hls_units::Nanos;
 use std::io::{self, Write};
@@ -60,8 +61,9 @@ impl PolicyText {
         replace: bool,
         out: &mut impl Write,
     ) -> Result<LoadTimes, ClientError> {
-        let LoadReport { policy, kept, given, without, times } =
-            hls.load(&self.name, &self.path, &self.text, replace)?;
+        let (name, path) = (self.name.clone(), self.path.to_string_lossy().into_owned());
+        let load = Load { name, path, text: self.text.clone(), replace };
+        let LoadReply { policy, kept, given, without, times } = hls.call(&load)?;
         writeln!(out, "loaded `{policy}`")?;
         for scheduler in kept {
             writeln!(out, "`{scheduler}` goes on with it")?;
@@ -82,7 +84,8 @@ pub fn ask_to_unload(
     args: &UnloadArgs,
     out: &mut impl Write,
 ) -> Result<LoadTimes, ClientError> {
-    let UnloadReport { moved, destroyed, times } = hls.unload(&args.name, args.evacuate)?;
+    let unload = Unload { name: args.name.clone(), evacuate: args.evacuate };
+    let UnloadReply { moved, destroyed, times } = hls.call(&unload)?;
     if moved > 0 {
         let threads = if moved == 1 { "1 thread is" } else { &format!("{moved} threads are") };
         writeln!(out, "{threads} below the default scheduler now")?;

@@ -5,7 +5,8 @@ use crate::ctl::verdict;
 use crate::exit::{Error, Verdict};
 use crate::output::{output, paragraph};
 use hls_calculus::schedulers;
-use hls_control::{Client, PolicyStatus};
+use hls_client::Client;
+use hls_client::interface::{Policies, Policy};
 use hls_core::{ParamInfo, PolicyInfo, Unit};
 use hls_units::Nanos;
 use std::io::{self, Write};
@@ -19,10 +20,10 @@ pub fn policies(args: &PoliciesArgs) -> Result<Verdict, Error> {
 /// Prints the policies of the hierarchy that runs: where each comes from, and which schedulers use it.
 fn running(socket: &Path) -> Result<Verdict, Error> {
     verdict(Client::connect_to(socket).and_then(|mut hls| {
-        let policies = hls.policies()?;
+        let policies = hls.call(&Policies {})?.policies;
         let width = policies.iter().map(|policy| policy.name.len()).max().unwrap_or(0);
         let mut out = output();
-        for PolicyStatus { name, file, schedulers, .. } in policies {
+        for Policy { name, file, schedulers, .. } in policies {
             let file = file.unwrap_or_else(|| "built in".into());
             let users = if schedulers.is_empty() { "-".into() } else { schedulers.join(", ") };
             writeln!(out, "{name:<width$}  {users}  ({file})")?;

@@ -6,13 +6,13 @@
 //! with its line.
 
 use crate::args::{Args, Command, CtlArgs, Request, UnloadArgs};
-use crate::ctl::{ask, bad};
+use crate::ctl::{Wrong, ask, bad, wrong};
 use crate::exit::{Error, say};
 use crate::input;
 use crate::loading::{PolicyText, ask_to_unload};
 use clap::Parser;
 use clap::error::ErrorKind;
-use hls_control::{Client, ClientError};
+use hls_client::Client;
 use hls_monitor::event::ObservedVp;
 use hls_plan::Plan;
 use hls_session::ScriptedChange;
@@ -107,11 +107,13 @@ impl Script {
                 say(format_args!("{at}: {}", String::from_utf8_lossy(&out).trim_end()));
                 Ok(true)
             }
-            Err(error @ (ClientError::Refused { .. } | ClientError::Request { .. })) => {
-                say(format_args!("{place}: at {at}: {error}"));
-                Ok(false)
-            }
-            Err(error) => Err(hls_session::Error::System(format!("{place}: {error}"))),
+            Err(error) => match wrong(&error) {
+                Wrong::Promises | Wrong::Request => {
+                    say(format_args!("{place}: at {at}: {error}"));
+                    Ok(false)
+                }
+                Wrong::System => Err(hls_session::Error::System(format!("{place}: {error}"))),
+            },
         }
     }
 }

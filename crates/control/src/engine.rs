@@ -1,8 +1,8 @@
 //! What a [`Manager`](crate::Manager) asks of the engine that runs the hierarchy: to change it, to identify threads,
 //! and to say how promises were kept. Relies on the core's numbers for schedulers and VPs. Decides nothing.
 
-use crate::pages::Pages;
 use hls_calculus::{GraphEdge, Guarantee};
+use hls_client::Pages;
 use hls_core::pages::Decided;
 use hls_core::{CoreError, CoreScheduler, CoreVp, Params, PolicyInfo};
 use hls_plan::ThreadKey;

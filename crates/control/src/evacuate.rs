@@ -18,9 +18,9 @@ const ROUNDS: usize = 100;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Evacuated {
     /// How many places of the hierarchy file were closed.
-    places: usize,
+    places: u64,
     /// How many threads were moved.
-    pub(crate) threads: usize,
+    pub(crate) threads: u64,
     /// The schedulers that were destroyed.
     pub(crate) schedulers: Vec<String>,
 }
@@ -48,7 +48,7 @@ impl Evacuated {
     }
 }
 
-fn count(number: usize, noun: &str) -> String {
+fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
@@ -90,7 +90,7 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Closes the places of the file below these schedulers: no thread takes them any more, and their promises end.
     /// Returns their number.
-    fn close_places(&mut self, schedulers: &[usize]) -> Result<usize, Error> {
+    fn close_places(&mut self, schedulers: &[usize]) -> Result<u64, Error> {
         let mut tree = self.tree.clone();
         tree.slots.retain(|_, slot| !schedulers.contains(&slot.scheduler));
         let closed: Vec<GraphEdge> =
@@ -103,11 +103,11 @@ impl<E: RunningEngine> Manager<E> {
             self.engine.change(HierarchyChange::ClosePlace { place })?;
         }
         self.commit(tree);
-        Ok(closed.len())
+        Ok(closed.len() as u64)
     }
 
     /// Moves all threads of a scheduler to another one, or to the default scheduler, and counts them.
-    fn move_out(&mut self, at: usize, to: usize, moved: &mut usize) -> Result<(), Error> {
+    fn move_out(&mut self, at: usize, to: usize, moved: &mut u64) -> Result<(), Error> {
         let Some(id) = self.tree.scheduler(at).map(|scheduler| scheduler.id) else { return Ok(()) };
         for found in self.engine.threads()?.into_iter().filter(|thread| thread.scheduler == id) {
             let Some(thread) = self.engine.thread(found.key.tid)? else { continue };

@@ -10,7 +10,7 @@
 //! # use hls_control::{Manager, RunningEngine, Socket, serve};
 //! # use std::sync::{Mutex, atomic::AtomicBool};
 //! fn run<E: RunningEngine + Send>(manager: Manager<E>, stop: &AtomicBool) -> std::io::Result<()> {
-//!     let socket = Socket::bind(hls_control::DEFAULT_SOCKET.as_ref())?;
+//!     let socket = Socket::bind(hls_client::DEFAULT_SOCKET.as_ref())?;
 //!     serve(&socket, &Mutex::new(manager), stop)
 //! }
 //! ```
@@ -18,17 +18,13 @@
 mod allowance;
 mod attendants;
 mod building;
-mod client;
-mod descriptors;
 mod engine;
 mod error;
 mod evacuate;
 mod loaded;
 mod manager;
 mod operations;
-mod pages;
 mod params;
-mod patience;
 mod people;
 mod policies;
 mod server;
@@ -41,7 +37,6 @@ mod user_level;
 mod varlink;
 
 pub use allowance::{add_used, thread_time};
-pub use client::{Client, ClientError, Grant, Promotion, this_thread};
 pub use engine::{
     Created, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource, Preparation, Prepared,
     Promisee, Readings, RunningEngine, Thread,
@@ -50,13 +45,8 @@ pub use error::{Error, Refusal};
 pub use loaded::LoadedPolicy;
 pub use manager::{Manager, Peer};
 pub use operations::Granted;
-pub use pages::{Pages, SCHEDULER_VARIABLE, WIDTH_VARIABLE};
-pub use params::Texts;
-pub use policies::{LoadReport, LoadTimes, PolicyStatus, UnloadReport};
 pub use server::serve;
-pub use service::{Answer, answer};
-pub use socket::{DEFAULT_SOCKET, Socket};
-pub use status::{Decisions, ProcessorStatus, SchedulerStatus, Status, Supply, ThreadStatus};
+pub use service::{Answer, answer, client_of};
+pub use socket::Socket;
 pub use tree::Layout;
-pub use user_level::{Demoted, Promoted};
-pub use varlink::MAX_REQUEST;
+pub use user_level::Promoted;

@@ -5,19 +5,17 @@
 
 use crate::error::Error;
 use hls_calculus::{Guarantee, time_exact};
+use hls_client::Texts;
 use hls_core::{ParamInfo, Unit};
 use hls_hierarchy::params::{range, set_by};
 use hls_units::Nanos;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The name under which a request states a guarantee among its parameters, as a file does.
 const GUARANTEE: &str = "guarantee";
 
 /// The same for the CPUs that a new scheduler may hold at once.
 const WIDTH: &str = "width";
-
-/// Values as text by name, such as `quantum`: `5ms`.
-pub type Texts = BTreeMap<String, String>;
 
 /// The texts of a request while they are read.
 pub(crate) struct Reader<'t> {

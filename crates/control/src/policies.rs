@@ -10,64 +10,13 @@ use crate::loaded::{LoadedPolicy, known, policy_of, presets};
 use crate::manager::{Manager, Peer};
 use crate::params::shown;
 use crate::tree::{Scheduler, Tree, named};
+use hls_client::interface::{self, LoadReply, LoadTimes, UnloadReply};
 use hls_core::limits::FIRST_LOADED;
 use hls_core::{CoreScheduler, ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::{Policies, Policy};
-use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-
-/// How long a change of policies took. Only the last part delays other requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LoadTimes {
-    /// The time to compile the next engine, in nanoseconds.
-    pub build_ns: u64,
-    /// The time that the kernel took to verify and load it.
-    pub verify_ns: u64,
-    /// The time that the engine took to take over.
-    pub publish_ns: u64,
-}
-
-/// The result of a request to load a policy.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LoadReport {
-    /// Its name in files and requests.
-    pub policy: String,
-    /// Schedulers of the policy that was replaced; they go on with their state.
-    pub kept: Vec<String>,
-    /// Schedulers that have the policy now and start afresh: it had been disabled in them, or does not understand
-    /// their state.
-    pub given: Vec<String>,
-    /// Schedulers that should have it and cannot, each with the reason.
-    pub without: Vec<String>,
-    /// How long it took.
-    pub times: LoadTimes,
-}
-
-/// The result of a request to unload a policy.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnloadReport {
-    /// How many threads were moved to the default scheduler first.
-    pub moved: usize,
-    /// The schedulers that were destroyed then.
-    pub destroyed: Vec<String>,
-    /// How long it took.
-    pub times: LoadTimes,
-}
-
-/// A policy, and the schedulers that use it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PolicyStatus {
-    /// Its name.
-    pub name: String,
-    /// What it is, in a few words.
-    pub what: String,
-    /// The file that it was loaded from; none: it is built in.
-    pub file: Option<String>,
-    /// Its schedulers.
-    pub schedulers: Vec<String>,
-}
 
 /// A change of policies that has begun. Preparing the next engine takes seconds and does not need the manager.
 pub(crate) struct Change<T, W> {
@@ -110,9 +59,9 @@ pub(crate) struct Unload {
 
 impl<E: RunningEngine> Manager<E> {
     /// The policies that a scheduler may have now.
-    pub fn policies(&mut self) -> Vec<PolicyStatus> {
+    pub fn policies(&mut self) -> Vec<interface::Policy> {
         self.note_disabled_policies();
-        let status = |info: &PolicyInfo, file: Option<String>| PolicyStatus {
+        let status = |info: &PolicyInfo, file: Option<String>| interface::Policy {
             name: info.name.into(),
             what: info.doc.into(),
             file,
@@ -144,7 +93,7 @@ impl<E: RunningEngine> Manager<E> {
     ///
     /// # Errors
     /// The error has the reason; nothing has changed.
-    pub fn load(&mut self, who: Peer, source: PolicySource, replace: bool) -> Result<LoadReport, Error> {
+    pub fn load(&mut self, who: Peer, source: PolicySource, replace: bool) -> Result<LoadReply, Error> {
         self.turn(who)?;
         let change = self.begin_load(source, replace)?;
         self.finish_load(change.prepare()?)
@@ -183,7 +132,7 @@ impl<E: RunningEngine> Manager<E> {
         self.begin(sources, None, Load { name, old, replace })
     }
 
-    pub(crate) fn finish_load(&mut self, ready: Ready<E::NextEngine, Load>) -> Result<LoadReport, Error> {
+    pub(crate) fn finish_load(&mut self, ready: Ready<E::NextEngine, Load>) -> Result<LoadReply, Error> {
         self.sweep()?;
         let Load { name, old, replace } = ready.what;
         let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
@@ -198,7 +147,7 @@ impl<E: RunningEngine> Manager<E> {
         }
         let kept = names(&self.tree, &kept);
         let times = self.publish(ready.prepared, loaded, policies)?;
-        let mut report = LoadReport { policy: name, kept, given: Vec::new(), without: Vec::new(), times };
+        let mut report = LoadReply { policy: name, kept, given: Vec::new(), without: Vec::new(), times };
         if replace {
             self.give_back(&mut report)?;
         }
@@ -227,7 +176,7 @@ impl<E: RunningEngine> Manager<E> {
     }
 
     /// Gives a policy back to the schedulers in which it was disabled, with the parameters that they had.
-    fn give_back(&mut self, report: &mut LoadReport) -> Result<(), Error> {
+    fn give_back(&mut self, report: &mut LoadReply) -> Result<(), Error> {
         let lost = |(at, scheduler): (usize, &Scheduler)| {
             let lost = scheduler.lost.clone().filter(|lost| lost.policy == report.policy)?;
             Some((at, scheduler.name.clone(), lost.params))
@@ -259,7 +208,7 @@ impl<E: RunningEngine> Manager<E> {
     ///
     /// # Errors
     /// The error has the reason, and what was evacuated before it; nothing else has changed.
-    pub fn unload(&mut self, who: Peer, name: &str, evacuate: bool) -> Result<UnloadReport, Error> {
+    pub fn unload(&mut self, who: Peer, name: &str, evacuate: bool) -> Result<UnloadReply, Error> {
         self.turn(who)?;
         let change = self.begin_unload(name, evacuate)?;
         self.finish_unload(change.prepare()?)
@@ -283,7 +232,7 @@ impl<E: RunningEngine> Manager<E> {
     pub(crate) fn finish_unload(
         &mut self,
         ready: Ready<E::NextEngine, Unload>,
-    ) -> Result<UnloadReport, Error> {
+    ) -> Result<UnloadReply, Error> {
         self.sweep()?;
         let Unload { at, evacuate } = ready.what;
         let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
@@ -296,7 +245,7 @@ impl<E: RunningEngine> Manager<E> {
             .is_unused(at)
             .and_then(|()| self.publish(ready.prepared, loaded, policies))
             .map_err(|error| evacuated.before(error))?;
-        Ok(UnloadReport { moved: evacuated.threads, destroyed: evacuated.schedulers, times })
+        Ok(UnloadReply { moved: evacuated.threads, destroyed: evacuated.schedulers, times })
     }
 
     fn is_unused(&self, at: usize) -> Result<(), Error> {

@@ -6,18 +6,18 @@
 
 use crate::allowance::{Allowance, pause_after, thread_time};
 use crate::attendants::{Attendants, Next};
-use crate::descriptors::send_with;
 use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
 use crate::people::People;
 use crate::service::answer;
 use crate::socket::Socket;
-use crate::varlink::{Fault, MAX_REQUEST};
+use crate::varlink::Fault;
+use hls_client::interface::Failure;
+use hls_client::{MAX_REQUEST, send_with};
 use hls_plan::Turns;
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{RecvFlags, recv};
-use serde_json::json;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -232,7 +232,7 @@ fn has_gone(stream: &UnixStream) -> bool {
 fn refuse(stream: &UnixStream) -> io::Result<()> {
     stream.set_nonblocking(true)?;
     let reason = format!("found {MAX_CLIENTS_OF_A_USER} connections of the user, expected fewer");
-    (&mut &*stream).write_all(&Fault::of_control("InUse", json!({ "reason": reason })).message())
+    (&mut &*stream).write_all(&Fault::from(Failure::InUse { reason }).message())
 }
 
 /// The connections that are open.

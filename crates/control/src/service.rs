@@ -5,14 +5,12 @@ use crate::engine::{PolicySource, RunningEngine};
 use crate::error::Error;
 use crate::manager::{Manager, Peer};
 use crate::operations::Granted;
-use crate::params::Texts;
 use crate::policies::{Change, Ready};
 use crate::user_level::Promoted;
-use crate::varlink::{
-    CONTROL, Call, DEFINITION, Fault, Parameters, SERVICE, SERVICE_DEFINITION, call, reply,
-};
+use crate::varlink::{Call, Fault, SERVICE, SERVICE_DEFINITION, call, reply};
+use hls_client::interface::*;
+use hls_client::{CONTROL, Client, DEFINITION};
 use hls_core::pages::VERSION;
-use serde::Serialize;
 use serde_json::{Value, json};
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
@@ -30,6 +28,16 @@ pub struct Answer {
     pub close: bool,
 }
 
+/// A client of a manager in this process.
+pub fn client_of<E: RunningEngine>(manager: &Mutex<Manager<E>>, who: Peer) -> Client<'_> {
+    Client::of(move |message| {
+        let answer = answer(manager, who, message.strip_suffix(&[0]).unwrap_or(message));
+        let mut reply = answer.message.unwrap_or_default();
+        reply.pop();
+        Ok((reply, answer.descriptors))
+    })
+}
+
 /// Answers one message of a peer, given without its NUL. Any bytes get an answer.
 pub fn answer<E: RunningEngine>(manager: &Mutex<Manager<E>>, who: Peer, message: &[u8]) -> Answer {
     let call = match call(message) {
@@ -42,7 +50,7 @@ pub fn answer<E: RunningEngine>(manager: &Mutex<Manager<E>>, who: Peer, message:
     let is_oneway = call.is_oneway;
     let mut descriptors = Vec::new();
     let result = dispatch(manager, who, call, &mut descriptors);
-    let message = result.map_or_else(|fault| fault.message(), reply);
+    let message = result.map_or_else(|fault| fault.message(), |value| reply(&value));
     Answer { message: (!is_oneway).then_some(message), descriptors, close: false }
 }
 
@@ -53,10 +61,14 @@ fn dispatch<E: RunningEngine>(
     descriptors: &mut Vec<OwnedFd>,
 ) -> Result<Value, Fault> {
     let Call { method, mut parameters, .. } = call;
-    let Some((interface, name)) = method.rsplit_once('.') else {
-        return Err(Fault::of_service("MethodNotFound", json!({ "method": method })));
-    };
+    let not_found = || Fault::of_service("MethodNotFound", json!({ "method": method }));
+    let (interface, name) = method.rsplit_once('.').ok_or_else(not_found)?;
     match (interface, name) {
+        (CONTROL, name) => {
+            let request = Request::read(name, &mut parameters)?.ok_or_else(not_found)?;
+            parameters.finish()?;
+            control(manager, who, request, descriptors)
+        }
         (SERVICE, "GetInfo") => {
             parameters.finish()?;
             Ok(info())
@@ -66,17 +78,7 @@ fn dispatch<E: RunningEngine>(
             parameters.finish()?;
             description(&interface)
         }
-        (CONTROL, "Messenger") => {
-            parameters.finish()?;
-            let messenger = with(manager, Manager::messenger)?;
-            descriptors.push(messenger);
-            Ok(json!({}))
-        }
-        (CONTROL, "Promote" | "Pages" | "Demote" | "Grant" | "Revoke" | "Suspend" | "Resume") => {
-            user_level(manager, who, name, parameters, descriptors)
-        }
-        (CONTROL, name) => control(manager, who, name, parameters),
-        (SERVICE, _) => Err(Fault::of_service("MethodNotFound", json!({ "method": method }))),
+        (SERVICE, _) => Err(not_found()),
         _ => Err(Fault::of_service("InterfaceNotFound", json!({ "interface": interface }))),
     }
 }
@@ -100,143 +102,99 @@ fn description(interface: &str) -> Result<Value, Fault> {
     Ok(json!({ "description": description }))
 }
 
-/// The methods of our interface.
+/// Carries out a request of our interface. Descriptors that go with the reply are added to `descriptors`.
 fn control<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
-    name: &str,
-    mut parameters: Parameters,
+    request: Request,
+    descriptors: &mut Vec<OwnedFd>,
 ) -> Result<Value, Fault> {
-    let p = &mut parameters;
-    match name {
-        "Status" => {
-            parameters.finish()?;
-            let status = match with(manager, Manager::sketch)? {
-                Some(sketch) => sketch.status().map_err(|error| fault(error.into()))?,
-                None => with(manager, Manager::status)?,
-            };
-            value(status)
+    match request {
+        Request::Status(Status {}) => match with(manager, Manager::sketch)? {
+            Some(sketch) => reply_to::<Status>(sketch.status().map_err(|error| fault(error.into()))?),
+            None => reply_to::<Status>(with(manager, Manager::status)?),
+        },
+        Request::Create(Create { policy, name, below, parameters }) => {
+            let create = |manager: &mut Manager<E>| manager.create(who, &policy, &name, &below, &parameters);
+            granted::<Create>(with_policy(manager, create)?)
         }
-        "Create" => {
-            let [policy, name, below] = [p.text("policy")?, p.text("name")?, p.text("below")?];
-            let texts = p.texts("parameters")?;
-            parameters.finish()?;
-            let create = |manager: &mut Manager<E>| manager.create(who, &policy, &name, &below, &texts);
-            Ok(granted(&with_policy(manager, create)?))
-        }
-        "Destroy" => {
-            let name = p.text("name")?;
-            parameters.finish()?;
+        Request::Destroy(Destroy { name }) => {
             with(manager, |it| it.destroy(who, &name))?;
-            Ok(json!({}))
+            reply_to::<Destroy>(DestroyReply {})
         }
-        "Move" => {
-            let (thread, to, texts) = (p.thread("thread")?, p.text("to")?, p.texts("parameters")?);
-            parameters.finish()?;
-            Ok(granted(&with(manager, |it| it.move_thread(who, thread, &to, &texts))?))
+        Request::Move(Move { thread, to, parameters }) => {
+            granted::<Move>(with(manager, |it| it.move_thread(who, thread, &to, &parameters))?)
         }
-        "Reserve" => {
-            let (thread, guarantee) = (p.thread("thread")?, p.text("guarantee")?);
-            let below = p.optional_text("below")?;
-            parameters.finish()?;
-            Ok(granted(&with(manager, |it| it.reserve(who, thread, &guarantee, below.as_deref()))?))
+        Request::Reserve(Reserve { thread, guarantee, below }) => {
+            granted::<Reserve>(with(manager, |it| it.reserve(who, thread, &guarantee, below.as_deref()))?)
         }
-        "Release" => {
-            let thread = p.thread("thread")?;
-            parameters.finish()?;
+        Request::Release(Release { thread }) => {
             with(manager, |it| it.release(who, thread))?;
-            Ok(json!({}))
+            reply_to::<Release>(ReleaseReply {})
         }
-        "Message" => {
-            let (thread, name, value) = (p.thread("thread")?, p.text("parameter")?, p.text("value")?);
-            parameters.finish()?;
-            Ok(granted(&with(manager, |it| it.message(who, thread, &name, &value))?))
+        Request::Message(Message { thread, parameter, value }) => {
+            granted::<Message>(with(manager, |it| it.message(who, thread, &parameter, &value))?)
         }
-        "Policies" => {
-            parameters.finish()?;
-            Ok(json!({ "policies": with(manager, |it| Ok(it.policies()))? }))
+        Request::Promote(Promote { name, below, agent, parameters }) => {
+            let promote = |manager: &mut Manager<E>| manager.promote(who, &name, &below, agent, &parameters);
+            let Promoted { granted, width, pages } = with_policy(manager, promote)?;
+            descriptors.extend([pages.kernel, pages.user]);
+            let CreateReply { scheduler, guarantee } = sent(granted);
+            reply_to::<Promote>(PromoteReply { scheduler, guarantee, width, version: VERSION })
         }
-        "Load" => {
-            let [name, path, text] = [p.text("name")?, p.text("path")?, p.text("text")?];
-            let replace = p.flag("replace")?;
-            parameters.finish()?;
+        Request::Pages(Pages { name }) => {
+            let (width, pages) = with(manager, |it| it.pages(who, &name))?;
+            descriptors.extend([pages.kernel, pages.user]);
+            reply_to::<Pages>(PagesReply { width, version: VERSION })
+        }
+        Request::Demote(Demote { name }) => reply_to::<Demote>(with(manager, |it| it.demote(who, &name))?),
+        Request::Grant(Grant { name, thread, urgency, slot }) => {
+            let numbers = [("urgency", urgency), ("slot", slot)];
+            let text = |(name, number): (&str, Option<u64>)| Some((name.to_owned(), number?.to_string()));
+            let texts = numbers.into_iter().filter_map(text).collect();
+            granted::<Grant>(with(manager, |it| it.grant(who, &name, thread, &texts))?)
+        }
+        Request::Revoke(Revoke { thread }) => granted::<Revoke>(with(manager, |it| it.revoke(who, thread))?),
+        Request::Suspend(Suspend { thread, by }) => {
+            let by = with(manager, |it| it.suspend(who, thread, by.as_deref()))?;
+            reply_to::<Suspend>(SuspendReply { by })
+        }
+        Request::Resume(Resume { thread }) => {
+            reply_to::<Resume>(ResumeReply { by: with(manager, |it| it.resume(who, thread))? })
+        }
+        Request::Messenger(Messenger {}) => {
+            descriptors.push(with(manager, Manager::messenger)?);
+            reply_to::<Messenger>(MessengerReply {})
+        }
+        Request::Policies(Policies {}) => {
+            reply_to::<Policies>(PoliciesReply { policies: with(manager, |it| Ok(it.policies()))? })
+        }
+        Request::Load(Load { name, path, text, replace }) => {
             let source = PolicySource { number: 0, name, path: path.into(), text };
             let begin = |manager: &mut Manager<E>| manager.begin_load(source, replace);
             let turn = with(manager, |it| it.turn(who))?;
-            value(change(manager, &turn, begin, Manager::finish_load)?)
+            reply_to::<Load>(change(manager, &turn, begin, Manager::finish_load)?)
         }
-        "Unload" => {
-            let (name, evacuate) = (p.text("name")?, p.flag("evacuate")?);
-            parameters.finish()?;
+        Request::Unload(Unload { name, evacuate }) => {
             let begin = |manager: &mut Manager<E>| manager.begin_unload(&name, evacuate);
             let turn = with(manager, |it| it.turn(who))?;
-            value(change(manager, &turn, begin, Manager::finish_unload)?)
+            reply_to::<Unload>(change(manager, &turn, begin, Manager::finish_unload)?)
         }
-        _ => Err(Fault::of_service("MethodNotFound", json!({ "method": format!("{CONTROL}.{name}") }))),
     }
 }
 
-/// The methods for user-level schedulers.
-fn user_level<E: RunningEngine>(
-    manager: &Mutex<Manager<E>>,
-    who: Peer,
-    name: &str,
-    mut parameters: Parameters,
-    descriptors: &mut Vec<OwnedFd>,
-) -> Result<Value, Fault> {
-    let p = &mut parameters;
-    match name {
-        "Promote" => {
-            let ([name, below], agent) = ([p.text("name")?, p.text("below")?], p.thread("agent")?);
-            let texts = p.texts("parameters")?;
-            parameters.finish()?;
-            let promote = |manager: &mut Manager<E>| manager.promote(who, &name, &below, agent, &texts);
-            let Promoted { granted: of, width, pages } = with_policy(manager, promote)?;
-            descriptors.extend([pages.kernel, pages.user]);
-            let mut reply = granted(&of);
-            (reply["width"], reply["version"]) = (width.into(), VERSION.into());
-            Ok(reply)
-        }
-        "Pages" => {
-            let name = p.text("name")?;
-            parameters.finish()?;
-            let (width, pages) = with(manager, |it| it.pages(who, &name))?;
-            descriptors.extend([pages.kernel, pages.user]);
-            Ok(json!({ "width": width, "version": VERSION }))
-        }
-        "Demote" => {
-            let name = p.text("name")?;
-            parameters.finish()?;
-            value(with(manager, |it| it.demote(who, &name))?)
-        }
-        "Grant" => {
-            let (name, thread) = (p.text("name")?, p.thread("thread")?);
-            let mut texts = Texts::new();
-            for parameter in ["urgency", "slot"] {
-                let number = p.optional_number(parameter)?;
-                texts.extend(number.map(|number| (parameter.to_owned(), number.to_string())));
-            }
-            parameters.finish()?;
-            Ok(granted(&with(manager, |it| it.grant(who, &name, thread, &texts))?))
-        }
-        "Suspend" => {
-            let (thread, by) = (p.thread("thread")?, p.optional_text("by")?);
-            parameters.finish()?;
-            let by = with(manager, |it| it.suspend(who, thread, by.as_deref()))?;
-            Ok(json!({ "by": by }))
-        }
-        "Resume" => {
-            let thread = p.thread("thread")?;
-            parameters.finish()?;
-            let by = with(manager, |it| it.resume(who, thread))?;
-            Ok(json!({ "by": by }))
-        }
-        _ => {
-            let thread = p.thread("thread")?;
-            parameters.finish()?;
-            Ok(granted(&with(manager, |it| it.revoke(who, thread))?))
-        }
-    }
+/// The JSON of a method's reply.
+fn reply_to<M: Method>(reply: M::Reply) -> Result<Value, Fault> {
+    serde_json::to_value(reply).map_err(|error| fault(Error::Failed(error.to_string())))
+}
+
+/// The reply to a method that says what was granted.
+fn granted<M: Method<Reply = CreateReply>>(granted: Granted) -> Result<Value, Fault> {
+    reply_to::<M>(sent(granted))
+}
+
+fn sent(Granted { scheduler, guarantee }: Granted) -> CreateReply {
+    CreateReply { scheduler, guarantee: guarantee.rounded_for_people() }
 }
 
 /// Does an operation that may need a built-in policy which the engine was made without. If it does, and nothing else
@@ -296,27 +254,16 @@ fn held<E, T>(
     Ok(done)
 }
 
-fn granted(Granted { scheduler, guarantee }: &Granted) -> Value {
-    json!({ "scheduler": scheduler, "guarantee": guarantee.rounded_for_people() })
-}
-
-fn value(value: impl Serialize) -> Result<Value, Fault> {
-    serde_json::to_value(value).map_err(|error| fault(Error::Failed(error.to_string())))
-}
-
 fn fault(error: Error) -> Fault {
     let reason = error.to_string();
-    let name = match error {
-        Error::Refused(refusal) => {
-            let parameters = json!({ "reason": reason, "mend": refusal.mend() });
-            return Fault::of_control("Refused", parameters);
-        }
-        Error::Denied(_) => "Denied",
-        Error::NotFound(_) => "NotFound",
-        Error::BadValue(_) => "BadValue",
-        Error::InUse(_) => "InUse",
-        Error::Ended => "Ended",
-        Error::LeftOut(_) | Error::Failed(_) => "Failed",
+    let failure = match error {
+        Error::Refused(refusal) => Failure::Refused { reason, mend: refusal.mend() },
+        Error::Denied(_) => Failure::Denied { reason },
+        Error::NotFound(_) => Failure::NotFound { reason },
+        Error::BadValue(_) => Failure::BadValue { reason },
+        Error::InUse(_) => Failure::InUse { reason },
+        Error::Ended => Failure::Ended { reason },
+        Error::LeftOut(_) | Error::Failed(_) => Failure::Failed { reason },
     };
-    Fault::of_control(name, json!({ "reason": reason }))
+    failure.into()
 }

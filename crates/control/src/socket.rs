@@ -1,12 +1,10 @@
 //! The listening sockets of a hierarchy: one for everybody, and beside it one for root alone, so that no crowd of
 //! users keeps root out.
 
-use crate::patience::PATIENCE;
+use hls_client::{MOST_WAITING, path_for_root};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, listen, socket_with};
-use std::ffi::OsString;
+use rustix::net::{SocketFlags, accept_with, listen};
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -14,12 +12,6 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// The default path of the socket.
-pub const DEFAULT_SOCKET: &str = "/run/hls/control.sock";
-
-/// The backlog: the most clients that wait to be accepted; further ones wait in `connect`.
-const WAITING: i32 = 64;
 
 /// How often a wait for clients checks whether to stop.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
@@ -73,32 +65,6 @@ impl Socket {
     }
 }
 
-/// The path of root's socket, beside the socket of this path.
-pub(crate) fn path_for_root(path: &Path) -> PathBuf {
-    let mut path = OsString::from(path);
-    path.push(".root");
-    path.into()
-}
-
-/// Connects to the hierarchy at this path: through root's socket if the caller may use it.
-pub(crate) fn connect(path: &Path) -> io::Result<UnixStream> {
-    connect_to(&path_for_root(path)).or_else(|_| connect_to(path))
-}
-
-/// `UnixStream::connect` with a timeout: gives up if the backlog stays full.
-fn connect_to(path: &Path) -> io::Result<UnixStream> {
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
-    match rustix::net::connect(&socket, &SocketAddrUnix::new(path)?) {
-        Err(Errno::AGAIN) => {
-            let found =
-                format!("found no place among {WAITING} waiting clients within {} s", PATIENCE.as_secs());
-            Err(io::Error::new(ErrorKind::TimedOut, found))
-        }
-        connected => Ok(connected.map(|()| socket.into())?),
-    }
-}
-
 fn accept(door: &UnixListener) -> io::Result<Option<UnixStream>> {
     match accept_with(door, SocketFlags::CLOEXEC) {
         Ok(client) => Ok(Some(client.into())),
@@ -138,7 +104,7 @@ impl Listener {
         let listener = Listener { listener: UnixListener::bind(path)?, path: path.to_owned() };
         // Clients, living and dead, queue until they are accepted; a short backlog keeps a client from waiting behind
         // thousands.
-        listen(&listener.listener, WAITING)?;
+        listen(&listener.listener, MOST_WAITING)?;
         fs::set_permissions(path, Permissions::from_mode(mode))?;
         listener.listener.set_nonblocking(true)?;
         Ok(listener)

@@ -10,11 +10,11 @@ use crate::error::{Error, after_undoing};
 use crate::evacuate::doomed;
 use crate::manager::{Manager, Peer};
 use crate::operations::Granted;
-use crate::pages::Pages;
-use crate::params::{Reader, Texts};
+use crate::params::Reader;
 use crate::tree::{Scheduler, Slot};
+use hls_client::interface::DemoteReply;
+use hls_client::{Pages, Texts};
 use hls_core::{PolicyInfo, pages};
-use serde::{Deserialize, Serialize};
 
 /// The policy of schedulers that are promoted.
 const POLICY: &str = "user-level";
@@ -31,15 +31,6 @@ pub struct Promoted {
     pub width: u16,
     /// Its pages.
     pub pages: Pages,
-}
-
-/// The result of a request to end a scheduler and all schedulers below it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Demoted {
-    /// How many threads were moved.
-    pub moved: usize,
-    /// The schedulers that were destroyed.
-    pub destroyed: Vec<String>,
 }
 
 impl<E: RunningEngine> Manager<E> {
@@ -103,7 +94,7 @@ impl<E: RunningEngine> Manager<E> {
     ///
     /// # Errors
     /// The error has the reason; nothing has changed, unless the system failed: then the error also has what was done.
-    pub fn demote(&mut self, who: Peer, name: &str) -> Result<Demoted, Error> {
+    pub fn demote(&mut self, who: Peer, name: &str) -> Result<DemoteReply, Error> {
         self.sweep()?;
         let number = self.user_level(name)?;
         let doomed = doomed(&self.tree, |at, _| at == number)?;
@@ -118,7 +109,7 @@ impl<E: RunningEngine> Manager<E> {
         }
         let above = self.above(number);
         let evacuated = self.remove(&doomed, above)?;
-        Ok(Demoted { moved: evacuated.threads, destroyed: evacuated.schedulers })
+        Ok(DemoteReply { moved: evacuated.threads, destroyed: evacuated.schedulers })
     }
 
     /// Moves a thread below a user-level scheduler, with these parameters.

@@ -4,7 +4,9 @@
 //! Relies on the engine of the tests to know no thread any more from a given question on.
 
 use super::support::{ALICE, ALICES, BOBS, Native, manager, texts, with_server};
-use hls_control::{Client, ClientError, Manager, Peer, Texts, answer};
+use hls_client::interface::{Failure, Move, Policies, Promote, Status};
+use hls_client::{Client, ClientError, Texts};
+use hls_control::{Manager, Peer, answer};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 
@@ -110,13 +112,15 @@ fn a_client_can_tell_the_end_from_a_wrong_request() {
         let mut hls = Client::connect_to(path).unwrap();
         let ended = |outcome: Result<(), ClientError>| {
             let error = outcome.unwrap_err();
-            assert!(matches!(error, ClientError::Ended), "{error:?}");
+            assert!(matches!(error, ClientError::Failure(Failure::Ended { .. })), "{error:?}");
             assert_eq!(error.to_string(), "the run has ended");
         };
-        ended(hls.status().map(drop));
-        ended(hls.move_thread(4711, "ALICE", &Texts::new()).map(drop));
-        ended(hls.promote("U", "ALICE", ALICES[0], &Texts::new()).map(drop));
+        ended(hls.call(&Status {}).map(drop));
+        let parameters = Texts::new();
+        ended(hls.call(&Move { thread: 4711, to: "ALICE".into(), parameters: parameters.clone() }).map(drop));
+        let promote = Promote { name: "U".into(), below: "ALICE".into(), agent: ALICES[0], parameters };
+        ended(hls.call(&promote).map(drop));
         // Questions that do not need the engine are answered as before.
-        assert!(!hls.policies().unwrap().is_empty());
+        assert!(!hls.call(&Policies {}).unwrap().policies.is_empty());
     });
 }

@@ -19,7 +19,7 @@ fn the_file_is_there() {
     assert_eq!((alice.owner, alice.default), (Some(ALICE.uid), false));
     assert_eq!(alice.parameters, texts(&[("quantum", "1ms")]));
     assert_eq!(alice.processors[0].parent.as_deref(), Some("RES"));
-    assert_eq!(alice.processors[0].supply.guarantee, "RESBH 10ms 20ms");
+    assert_eq!(alice.processors[0].guarantee, "RESBH 10ms 20ms");
     assert_eq!(place(&mut manager, VIDEO), at("RES", "RESBH 5ms 50ms"));
     assert_eq!(place(&mut manager, ALICES[0]), at("rest", "NULL"));
 }

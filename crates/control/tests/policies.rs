@@ -46,7 +46,7 @@ fn after_disabling() -> Manager<Native> {
 
 fn promise_to(manager: &mut Manager<Native>, thread: u32) -> (String, String) {
     let status = manager.status().unwrap();
-    let of_status = status.threads.iter().find(|it| it.thread == thread).unwrap().supply.guarantee.clone();
+    let of_status = status.threads.iter().find(|it| it.thread == thread).unwrap().guarantee.clone();
     let key = manager.engine().thread(thread).unwrap().unwrap().key;
     (of_status, manager.engine().promises[&Promisee::Thread(key)].clone())
 }
@@ -73,7 +73,7 @@ fn below_a_policy_that_is_disabled_round_robin_promises_what_it_can() {
     let of_res = |manager: &mut Manager<Native>, name: &str| {
         let status = manager.status().unwrap();
         let found = status.schedulers.into_iter().find(|scheduler| scheduler.name == name).unwrap();
-        found.processors[0].supply.guarantee.clone()
+        found.processors[0].guarantee.clone()
     };
     assert_eq!(of_res(&mut manager, "T"), "RESBH 4ms 20ms");
     assert_eq!(of_res(&mut manager, "ALICE"), "RESBH 10ms 20ms");
@@ -198,7 +198,7 @@ fn a_policy_is_replaced_where_its_schedulers_can_go_on() {
     let other = |text: String| text.replace("runs each thread at the time", "runs a thread at the time");
     let report = manager.load(ROOT, source("asked-times", other), true).unwrap();
     assert_eq!(report.kept, ["A"]);
-    let is_other = |policy: &hls_control::PolicyStatus| policy.what.starts_with("runs a thread");
+    let is_other = |policy: &hls_client::interface::Policy| policy.what.starts_with("runs a thread");
     assert!(manager.policies().iter().any(is_other));
 }
 

@@ -3,7 +3,9 @@
 //! Relies on gcc, and, to be another user, on root and setpriv; a test that cannot run here says so.
 
 use crate::support::{FILE, Native, manager, with_server};
-use hls_control::{Client, ClientError, Manager, this_thread};
+use hls_client::interface::{Failure, Reserve};
+use hls_client::{Client, ClientError, this_thread};
+use hls_control::Manager;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -206,12 +208,13 @@ fn the_kernel_vouches_for_the_user() {
 #[test]
 fn a_program_in_rust_reserves_for_itself() {
     with_server(real(), |socket| {
-        let granted =
-            Client::connect_to(socket).and_then(|mut hls| hls.reserve(this_thread(), "RESBH 5ms 33ms", None));
+        let guarantee = "RESBH 5ms 33ms".to_owned();
+        let reserve = Reserve { thread: this_thread(), guarantee, below: None };
+        let granted = Client::connect_to(socket).and_then(|mut hls| hls.call(&reserve));
         match granted {
             Ok(granted) => assert_eq!(granted.guarantee, "RESBH 5ms 33ms"),
             // When the test runs as a user other than root.
-            Err(ClientError::Request { error, .. }) => assert_eq!(error, "Denied"),
+            Err(ClientError::Failure(Failure::Denied { .. })) => {}
             Err(error) => panic!("{error}"),
         }
     });

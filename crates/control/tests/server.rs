@@ -1,7 +1,8 @@
 //! The socket and clients of all kinds: some ask, others stall, babble, flood or die.
 
 use crate::support::{ALICES, BOBS, VIDEO, manager, texts, with_server};
-use hls_control::{Client, ClientError, MAX_REQUEST, Texts};
+use hls_client::interface::{Create, Destroy, Failure, Message, Move, Release, Reserve, Status};
+use hls_client::{Client, ClientError, MAX_REQUEST};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -39,25 +40,35 @@ fn error_of(stream: &mut BufReader<UnixStream>, message: &str) -> String {
 fn a_client_does_all_that_there_is() {
     with_server(manager(), |path| {
         let mut hls = Client::connect_to(path).unwrap();
-        let none = Texts::new();
-        let granted = hls.create("proportional-share", "PS", "rest", &none).unwrap();
+        let granted = hls.call(&create("proportional-share", "PS", &[])).unwrap();
         assert_eq!((&granted.scheduler[..], &granted.guarantee[..]), ("PS", "NULL"));
-        hls.move_thread(BOBS, "PS", &texts(&[("share", "3")])).unwrap();
-        hls.message(BOBS, "share", "4").unwrap();
-        let granted = hls.reserve(BOBS, "RESBH 3ms 30ms", None).unwrap();
+        hls.call(&Move { thread: BOBS, to: "PS".into(), parameters: texts(&[("share", "3")]) }).unwrap();
+        hls.call(&Message { thread: BOBS, parameter: "share".into(), value: "4".into() }).unwrap();
+        let granted = hls.call(&reserve(BOBS, "RESBH 3ms 30ms")).unwrap();
         assert_eq!((&granted.scheduler[..], &granted.guarantee[..]), ("RES", "RESBH 3ms 30ms"));
-        let status = hls.status().unwrap();
+        let status = hls.call(&Status {}).unwrap();
         let thread = status.threads.iter().find(|thread| thread.thread == BOBS).unwrap();
-        assert_eq!((&thread.scheduler[..], &thread.supply.guarantee[..]), ("RES", "RESBH 3ms 30ms"));
-        hls.release(BOBS).unwrap();
-        hls.destroy("PS").unwrap();
-        let Err(ClientError::Refused { mend, .. }) = hls.reserve(BOBS, "RESBH 20ms 30ms", None) else {
+        assert_eq!((&thread.scheduler[..], &thread.guarantee[..]), ("RES", "RESBH 3ms 30ms"));
+        hls.call(&Release { thread: BOBS }).unwrap();
+        hls.call(&Destroy { name: "PS".into() }).unwrap();
+        let too_much = hls.call(&reserve(BOBS, "RESBH 20ms 30ms"));
+        let Err(ClientError::Failure(Failure::Refused { mend, .. })) = too_much else {
             panic!("more than there is was granted")
         };
         assert_eq!(mend.as_deref(), Some("RESBH 12ms 30ms"));
-        let Err(ClientError::Request { error, reason }) = hls.release(4711) else { panic!("no such thread") };
-        assert_eq!((&error[..], reason.contains("4711")), ("NotFound", true));
+        let of_none = hls.call(&Release { thread: 4711 });
+        let Err(ClientError::Failure(Failure::NotFound { reason })) = of_none else { panic!("{of_none:?}") };
+        assert!(reason.contains("4711"), "{reason}");
     });
+}
+
+fn create(policy: &str, name: &str, parameters: &[(&str, &str)]) -> Create {
+    let [policy, name, below] = [policy, name, "rest"].map(str::to_owned);
+    Create { policy, name, below, parameters: texts(parameters) }
+}
+
+fn reserve(thread: u32, guarantee: &str) -> Reserve {
+    Reserve { thread, guarantee: guarantee.to_owned(), below: None }
 }
 
 #[test]
@@ -143,7 +154,7 @@ fn a_request_that_is_too_long_ends_the_connection() {
         let mut rest = Vec::new();
         let _ = stream.read_to_end(&mut rest);
         assert!(rest.is_empty() || String::from_utf8_lossy(&rest).contains("hls.Control.Malformed"));
-        Client::connect_to(path).unwrap().status().unwrap();
+        Client::connect_to(path).unwrap().call(&Status {}).unwrap();
         // A message that just fits is read.
         let mut stream = connect(path);
         let call = "{\"method\":\"a.B\"}";
@@ -172,7 +183,7 @@ fn a_client_that_stalls_delays_no_other_and_is_dropped() {
             deaf.get_ref().set_nonblocking(true).unwrap();
             let _ = deaf.get_mut().write(&status);
             let mut hls = Client::connect_to(path).unwrap();
-            (0..10).for_each(|_| drop(hls.status().unwrap()));
+            (0..10).for_each(|_| drop(hls.call(&Status {}).unwrap()));
             stalled.get_ref().set_nonblocking(true).unwrap();
             let is_there = stalled.fill_buf().is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
             stalled.get_ref().set_nonblocking(false).unwrap();
@@ -191,11 +202,11 @@ fn every_open_connection_has_a_thread() {
         let mut open = Vec::new();
         for _ in 0..5 {
             let mut client = Client::connect_to(path).unwrap();
-            client.status().unwrap();
+            client.call(&Status {}).unwrap();
             open.push(client);
         }
         // If a connection had had to wait for the end of another, that other one would have been closed as idle.
-        open.iter_mut().for_each(|client| drop(client.status().unwrap()));
+        open.iter_mut().for_each(|client| drop(client.call(&Status {}).unwrap()));
     });
 }
 
@@ -215,11 +226,11 @@ fn a_client_that_dies_leaves_the_hierarchy_as_before_or_after() {
     let manager = with_server(manager(), |path| {
         let mut hls = Client::connect_to(path).unwrap();
         let mut state = || {
-            let status = hls.status().unwrap();
+            let status = hls.call(&Status {}).unwrap();
             let schedulers: Vec<_> =
                 status.schedulers.into_iter().map(|it| (it.name, it.processors.len())).collect();
             let threads: Vec<_> =
-                status.threads.into_iter().map(|it| (it.thread, it.scheduler, it.supply.guarantee)).collect();
+                status.threads.into_iter().map(|it| (it.thread, it.scheduler, it.guarantee)).collect();
             (schedulers, threads)
         };
         for request in requests {
@@ -249,10 +260,10 @@ fn a_policy_that_was_left_out_comes_with_its_first_scheduler() {
     let mut manager = with_server(manager, |path| {
         let mut hls = Client::connect_to(path).unwrap();
         // If something else is wrong with the request, no engine is prepared.
-        hls.create("bvt", "B", "nowhere", &texts(&[])).unwrap_err();
-        hls.create("bvt", "B", "rest", &texts(&[("nonsense", "1")])).unwrap_err();
-        hls.create("bvt", "B", "rest", &texts(&[])).unwrap();
-        assert!(hls.status().unwrap().schedulers.iter().any(|scheduler| scheduler.name == "B"));
+        hls.call(&Create { below: "nowhere".into(), ..create("bvt", "B", &[]) }).unwrap_err();
+        hls.call(&create("bvt", "B", &[("nonsense", "1")])).unwrap_err();
+        hls.call(&create("bvt", "B", &[])).unwrap();
+        assert!(hls.call(&Status {}).unwrap().schedulers.iter().any(|scheduler| scheduler.name == "B"));
     });
     assert_eq!(manager.engine().left_out, None);
 }
@@ -266,8 +277,8 @@ fn two_clients_at_once_share_what_there_is() {
                 scope.spawn(move || {
                     let mut hls = Client::connect_to(path).unwrap();
                     let one = |_| {
-                        let granted = hls.reserve(tid, "RESBH 4ms 20ms", None).is_ok();
-                        hls.release(tid).unwrap();
+                        let granted = hls.call(&reserve(tid, "RESBH 4ms 20ms")).is_ok();
+                        hls.call(&Release { thread: tid }).unwrap();
                         usize::from(granted)
                     };
                     (0..50).map(one).sum::<usize>()
@@ -278,7 +289,7 @@ fn two_clients_at_once_share_what_there_is() {
         });
         println!("{attempts} of 150 reservations were granted");
         assert!(attempts >= 50, "one thread at least always finds room");
-        let status = Client::connect_to(path).unwrap().status().unwrap();
+        let status = Client::connect_to(path).unwrap().call(&Status {}).unwrap();
         assert!(status.threads.iter().all(|thread| thread.scheduler != "RES" || thread.thread == VIDEO));
     });
 }
@@ -345,10 +356,10 @@ fn root_has_a_door_of_its_own() {
         assert_eq!(mode & 0o777, 0o600);
         let moved = path.with_extension("moved");
         std::fs::rename(path, &moved).unwrap();
-        assert!(Client::connect_to(path).unwrap().status().is_ok(), "by root's socket");
+        assert!(Client::connect_to(path).unwrap().call(&Status {}).is_ok(), "by root's socket");
         std::fs::rename(&moved, path).unwrap();
         std::fs::rename(&door, path.with_extension("away")).unwrap();
-        assert!(Client::connect_to(path).unwrap().status().is_ok(), "by everybody's");
+        assert!(Client::connect_to(path).unwrap().call(&Status {}).is_ok(), "by everybody's");
         std::fs::rename(path.with_extension("away"), &door).unwrap();
         left = Some(door);
     });
@@ -366,7 +377,9 @@ fn a_panic_ends_the_server() {
     std::thread::scope(|scope| {
         let server = scope.spawn(|| hls_control::serve(&socket, &manager, &AtomicBool::new(false)));
         let mut hls = Client::connect_to(&path).unwrap();
-        let Err(ClientError::Connection(_)) = hls.release(BOBS) else { panic!("it was answered") };
+        let Err(ClientError::Connection(_)) = hls.call(&Release { thread: BOBS }) else {
+            panic!("it was answered")
+        };
         let error = server.join().unwrap().unwrap_err();
         assert!(error.to_string().contains("not finished"), "{error}");
     });

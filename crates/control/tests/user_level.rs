@@ -4,7 +4,9 @@ use crate::support::{
     ALICE, ALICES, BOB, BOBS, FILE, KERNEL_PAGE, Native, USER_PAGE, VIDEO, at, manager, manager_of, place,
     refused, still, texts, with_server,
 };
-use hls_control::{Client, ClientError, Demoted, Error, Manager, Pages, Peer, Socket, serve};
+use hls_client::interface::{self, Demote, DemoteReply, Failure, Grant, Promote, Revoke, Status};
+use hls_client::{Client, ClientError, Pages};
+use hls_control::{Error, Manager, Peer, Socket, serve};
 use hls_core::PolicyInfo;
 use hls_core::pages::KernelPage;
 use std::os::fd::OwnedFd;
@@ -65,7 +67,11 @@ fn a_thread_becomes_the_agent_of_a_new_scheduler() {
     let status = manager.status().unwrap();
     let scheduler = status.schedulers.iter().find(|scheduler| scheduler.name == "U").unwrap();
     assert_eq!((&scheduler.policy[..], &scheduler.parameters["allowance"][..]), ("user-level", "2ms"));
-    assert_eq!(scheduler.decided.map(|decided| decided.by_agent), Some(1), "the agent wants the CPU");
+    assert_eq!(
+        scheduler.decided.as_ref().map(|decided| decided.by_agent),
+        Some(1),
+        "the agent wants the CPU"
+    );
 }
 
 #[test]
@@ -159,7 +165,7 @@ fn what_is_demoted_goes_with_all_below_it() {
     manager.move_thread(ROOT, BOBS, "W", &texts(&[])).unwrap();
     let demoted = manager.demote(ALICE, "U").unwrap();
     let destroyed = ["W", "V", "U"].map(str::to_owned).to_vec();
-    assert_eq!(demoted, Demoted { moved: 4, destroyed });
+    assert_eq!(demoted, DemoteReply { moved: 4, destroyed });
     for tid in [AGENT, FIRST, SECOND, BOBS] {
         assert_eq!(place(&mut manager, tid).0, "ALICE");
     }
@@ -391,23 +397,28 @@ fn a_client_promotes_and_is_given_the_pages() {
             println!("skipped: only root may change every scheduler");
             return;
         }
-        let promotion = hls.promote("U", "ALICE", AGENT, &texts(&[("share", "2")])).unwrap();
-        assert_eq!((&promotion.granted.scheduler[..], promotion.width), ("U", 1));
-        assert!(is(&promotion.pages.kernel, KERNEL_PAGE) && is(&promotion.pages.user, USER_PAGE));
-        let (width, pages) = hls.pages("U").unwrap();
-        assert!(width == 1 && is(&pages.kernel, KERNEL_PAGE) && is(&pages.user, USER_PAGE));
-        assert_eq!(hls.grant("U", FIRST, Some(3), Some(2)).unwrap().scheduler, "U");
-        assert_eq!(hls.grant("U", SECOND, None, None).unwrap().scheduler, "U");
-        let Err(ClientError::Request { error, reason }) = hls.grant("U", BOBS, None, Some(2)) else {
-            panic!("the slot is taken")
-        };
-        assert_eq!((&error[..], reason.contains("found slot 2 of `U` taken")), ("InUse", true), "{reason}");
-        assert_eq!(hls.revoke(SECOND).unwrap().scheduler, "ALICE");
-        assert_eq!(hls.demote("U").unwrap(), Demoted { moved: 2, destroyed: vec!["U".into()] });
-        let Err(ClientError::Request { error, .. }) = hls.pages("U") else { panic!("it is gone") };
-        assert_eq!(error, "NotFound");
+        let name = "U".to_owned();
+        let parameters = texts(&[("share", "2")]);
+        let promote = Promote { name: name.clone(), below: "ALICE".into(), agent: AGENT, parameters };
+        let (promoted, pages) = hls.call_for_pages(&promote).unwrap();
+        assert_eq!((&promoted.scheduler[..], promoted.width), ("U", 1));
+        assert!(is(&pages.kernel, KERNEL_PAGE) && is(&pages.user, USER_PAGE));
+        let fresh = interface::Pages { name: name.clone() };
+        let (reply, pages) = hls.call_for_pages(&fresh).unwrap();
+        assert!(reply.width == 1 && is(&pages.kernel, KERNEL_PAGE) && is(&pages.user, USER_PAGE));
+        let grant = |thread, urgency, slot| Grant { name: name.clone(), thread, urgency, slot };
+        assert_eq!(hls.call(&grant(FIRST, Some(3), Some(2))).unwrap().scheduler, "U");
+        assert_eq!(hls.call(&grant(SECOND, None, None)).unwrap().scheduler, "U");
+        let taken = hls.call(&grant(BOBS, None, Some(2)));
+        let Err(ClientError::Failure(Failure::InUse { reason })) = taken else { panic!("{taken:?}") };
+        assert!(reason.contains("found slot 2 of `U` taken"), "{reason}");
+        assert_eq!(hls.call(&Revoke { thread: SECOND }).unwrap().scheduler, "ALICE");
+        let destroyed = vec![name.clone()];
+        assert_eq!(hls.call(&Demote { name: name.clone() }).unwrap(), DemoteReply { moved: 2, destroyed });
+        let gone = hls.call_for_pages(&fresh);
+        assert!(matches!(gone, Err(ClientError::Failure(Failure::NotFound { .. }))), "{gone:?}");
         // In this process, too.
-        hls.status().unwrap();
+        hls.call(&Status {}).unwrap();
     });
     assert!(names(&mut manager).len() == 4);
 }

@@ -5,7 +5,7 @@ use crate::console::Error;
 use crate::policies::LoadedPolicies;
 use hls_calculus::Rules;
 use hls_check::Derived;
-use hls_control::Client;
+use hls_client::Client;
 use hls_monitor::event::ObservedVp;
 use hls_monitor::result::RunResult;
 use hls_plan::Plan;

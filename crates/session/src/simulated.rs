@@ -9,9 +9,10 @@ use crate::console::Error;
 use crate::policies::library;
 use crate::registry::RunRegistry;
 use hls_calculus::Guarantee;
+use hls_client::Pages;
 use hls_control::{
-    Created, EngineError, HierarchyChange, Observed, Pages, PolicyDisabled, PolicySource, Preparation,
-    Prepared, Promisee, Readings, RunningEngine, Thread,
+    Created, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource, Preparation, Prepared,
+    Promisee, Readings, RunningEngine, Thread,
 };
 use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp, Library};

@@ -8,7 +8,7 @@ use crate::listeners::Listeners;
 use crate::registry::{Places, RunRegistry, layout};
 use crate::request::{Options, Outcome, ScriptedChange, Subject};
 use crate::simulated::SimulatedRun;
-use hls_control::{Client, Manager, Peer};
+use hls_control::{Manager, Peer, client_of};
 use hls_hierarchy::Diagnostic;
 use hls_hierarchy::model::{Placed, Scheduler, Who};
 use hls_monitor::event::ObservedVp;
@@ -126,7 +126,7 @@ impl<'t> Hierarchy<'t> {
             let mut manager = manager.lock().unwrap_or_else(PoisonError::into_inner);
             manager.engine().simulation.thread(vp.0).is_some()
         };
-        (change.ask)(&mut Client::of(manager, Peer::ROOT), &is_there)
+        (change.ask)(&mut client_of(manager, Peer::ROOT), &is_there)
     }
 
     /// Runs up to `end`.

@@ -5,7 +5,8 @@
 
 use hls_calculus::{Mode, Rules};
 use hls_check::Derived;
-use hls_control::{Client, ClientError, Texts};
+use hls_client::interface::{Create, Destroy, Failure, Method, Move, Reserve};
+use hls_client::{Client, ClientError, Texts};
 use hls_monitor::event::ObservedVp;
 use hls_plan::Plan;
 use hls_session::{
@@ -73,13 +74,12 @@ fn simulate_into(
     (outcome, lines)
 }
 
-fn at(
-    seconds: u64,
-    ask: impl FnOnce(&mut Client) -> Result<(), ClientError> + 'static,
-) -> ScriptedChange<'static> {
-    let ask = move |hls: &mut Client, _: &dyn Fn(ObservedVp) -> bool| match ask(hls) {
-        Ok(()) => Ok(true),
-        Err(ClientError::Refused { .. } | ClientError::Request { .. }) => Ok(false),
+fn at(seconds: u64, call: impl Method + 'static) -> ScriptedChange<'static> {
+    let ask = move |hls: &mut Client, _: &dyn Fn(ObservedVp) -> bool| match hls.call(&call) {
+        Ok(_) => Ok(true),
+        Err(ClientError::Failure(
+            Failure::Refused { .. } | Failure::NotFound { .. } | Failure::InUse { .. },
+        )) => Ok(false),
         Err(error) => Err(Error::System(error.to_string())),
     };
     ScriptedChange { at: Nanos::from_secs(seconds), ask: Box::new(ask) }
@@ -88,14 +88,15 @@ fn at(
 /// A scheduler is created, a thread is moved below it for a second, and it is destroyed; the first attempt fails.
 fn come_and_go(plan: &Plan) -> Vec<ScriptedChange<'static>> {
     let other = vp(plan, "other");
-    let texts = Texts::from([("priority".to_owned(), "1".to_owned())]);
-    vec![
-        at(1, move |hls| hls.create("round-robin", "A", "FP", &texts).map(drop)),
-        at(1, move |hls| hls.move_thread(other.0, "A", &Texts::new()).map(drop)),
-        at(2, move |hls| hls.destroy("A")),
-        at(2, move |hls| hls.move_thread(other.0, "rest", &Texts::new()).map(drop)),
-        at(2, |hls| hls.destroy("A")),
-    ]
+    let create = Create {
+        policy: "round-robin".into(),
+        name: "A".into(),
+        below: "FP".into(),
+        parameters: Texts::from([("priority".into(), "1".into())]),
+    };
+    let to = |to: &str| Move { thread: other.0, to: to.into(), parameters: Texts::new() };
+    let destroy = Destroy { name: "A".into() };
+    vec![at(1, create), at(1, to("A")), at(2, destroy.clone()), at(2, to("rest")), at(2, destroy)]
 }
 
 /// The picture shows the scheduler, with the thread below it, at their place and while they existed.
@@ -139,8 +140,9 @@ fn a_scheduler_comes_and_goes() {
 fn what_cannot_be_granted_is_refused() {
     let (outcome, _) = simulate(|plan| {
         let other = vp(plan, "other");
-        let too_much = move |hls: &mut Client| hls.reserve(other.0, "RESBH 48ms 50ms", Some("RES")).map(drop);
-        vec![at(1, too_much), at(3, |hls| hls.destroy("no such scheduler"))]
+        let guarantee = "RESBH 48ms 50ms".into();
+        let too_much = Reserve { thread: other.0, guarantee, below: Some("RES".into()) };
+        vec![at(1, too_much), at(3, Destroy { name: "no such scheduler".into() })]
     });
     let (alone, _) = simulate(|_| Vec::new());
     let (outcome, alone) = (outcome.unwrap(), alone.unwrap());

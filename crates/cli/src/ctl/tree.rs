@@ -4,7 +4,7 @@
 //! they are below the default scheduler; below other schedulers the first few dozen have a line each. Relies on the
 //! server to send parents before their children.
 
-use hls_control::{Decisions, ProcessorStatus, SchedulerStatus, Status, Supply, ThreadStatus};
+use hls_client::interface::{Decisions, Processor, Scheduler, StatusReply, Thread};
 use hls_report::format::{count, time_rounded};
 use hls_report::layout::{Column, number, text, write_rows};
 use hls_units::Nanos;
@@ -26,11 +26,34 @@ const COLUMNS: [Column; 7] = [
 
 type Row = [String; 7];
 
+/// What a VP, or several together, were promised and have had.
+struct Supply {
+    guarantee: String,
+    promised_ns: u64,
+    ran_ns: u64,
+    stolen_ns: u64,
+    broken: u64,
+}
+
+impl From<&Processor> for Supply {
+    fn from(of: &Processor) -> Supply {
+        let Processor { promised_ns, ran_ns, stolen_ns, broken, .. } = *of;
+        Supply { guarantee: of.guarantee.clone(), promised_ns, ran_ns, stolen_ns, broken }
+    }
+}
+
+impl From<&Thread> for Supply {
+    fn from(of: &Thread) -> Supply {
+        let Thread { promised_ns, ran_ns, stolen_ns, broken, .. } = *of;
+        Supply { guarantee: of.guarantee.clone(), promised_ns, ran_ns, stolen_ns, broken }
+    }
+}
+
 /// Writes the tree.
 ///
 /// # Errors
 /// The errors of `out`.
-pub fn write_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
+pub fn write_status(out: &mut impl Write, status: &StatusReply) -> io::Result<()> {
     let plural = if status.cpus == 1 { "" } else { "s" };
     let stolen = time_rounded(Nanos(status.stolen_ns));
     write!(out, "machine with {} CPU{plural}, {stolen} of CPU time stolen", status.cpus)?;
@@ -44,7 +67,7 @@ pub fn write_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
     let mut tree = Tree { status, rows: Vec::new(), seen: BTreeSet::new() };
     tree.add_below(None, "");
     write_rows(out, &COLUMNS, &tree.rows)?;
-    for SchedulerStatus { name, policy, disabled_policy, decided, .. } in &status.schedulers {
+    for Scheduler { name, policy, disabled_policy, decided, .. } in &status.schedulers {
         if let Some(Decisions { followed, stale, by_urgency, by_agent, agent_ns }) = decided {
             writeln!(
                 out,
@@ -65,7 +88,7 @@ pub fn write_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
 }
 
 struct Tree<'s> {
-    status: &'s Status,
+    status: &'s StatusReply,
     rows: Vec<Row>,
     /// The schedulers that have been written in full, with everything below them.
     seen: BTreeSet<&'s str>,
@@ -73,24 +96,24 @@ struct Tree<'s> {
 
 /// A child of a scheduler, as the tree shows it.
 enum Child<'s> {
-    Scheduler(&'s SchedulerStatus),
-    Thread(&'s ThreadStatus),
+    Scheduler(&'s Scheduler),
+    Thread(&'s Thread),
     /// Threads that share one line, which says how many they are.
-    Threads(Vec<&'s ThreadStatus>),
+    Threads(Vec<&'s Thread>),
 }
 
 impl<'s> Tree<'s> {
     /// Adds all that is below a scheduler, or, below the machine, the root.
-    fn add_below(&mut self, parent: Option<&'s SchedulerStatus>, branches: &str) {
+    fn add_below(&mut self, parent: Option<&'s Scheduler>, branches: &str) {
         let children = self.children(parent);
         let last = children.len().saturating_sub(1);
         for (at, child) in children.into_iter().enumerate() {
             let (branch, rest) = if at == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
             let (name, kind, supply) = match &child {
                 Child::Scheduler(scheduler) => self.scheduler(scheduler, parent),
-                Child::Thread(thread) => (thread_name(thread), thread_kind(thread), thread.supply.clone()),
+                Child::Thread(thread) => (thread_name(thread), thread_kind(thread), Supply::from(*thread)),
                 Child::Threads(threads) => {
-                    let supply = sum(threads.iter().map(|thread| &thread.supply), "");
+                    let supply = sum(threads.iter().map(|thread| Supply::from(*thread)), "");
                     (format!("{} threads", threads.len()), String::new(), supply)
                 }
             };
@@ -103,14 +126,14 @@ impl<'s> Tree<'s> {
         }
     }
 
-    fn children(&self, parent: Option<&SchedulerStatus>) -> Vec<Child<'s>> {
+    fn children(&self, parent: Option<&Scheduler>) -> Vec<Child<'s>> {
         let name = parent.map(|parent| parent.name.as_str());
-        let is_below = |processor: &ProcessorStatus| processor.parent.as_deref() == name;
+        let is_below = |processor: &Processor| processor.parent.as_deref() == name;
         let schedulers = self.status.schedulers.iter().filter(|it| it.processors.iter().any(is_below));
         let mut children: Vec<Child> = schedulers.map(Child::Scheduler).collect();
         let threads = self.status.threads.iter().filter(|thread| Some(thread.scheduler.as_str()) == name);
         let (mut first, mut rest): (Vec<_>, Vec<_>) = if parent.is_some_and(|parent| parent.default) {
-            threads.partition(|thread| thread.supply.guarantee != "NULL" || thread.suspended_by.is_some())
+            threads.partition(|thread| thread.guarantee != "NULL" || thread.suspended_by.is_some())
         } else {
             (threads.collect(), Vec::new())
         };
@@ -125,14 +148,10 @@ impl<'s> Tree<'s> {
     }
 
     /// The name of a scheduler, its policy, and what it has of one parent.
-    fn scheduler(
-        &self,
-        scheduler: &SchedulerStatus,
-        parent: Option<&SchedulerStatus>,
-    ) -> (String, String, Supply) {
+    fn scheduler(&self, scheduler: &Scheduler, parent: Option<&Scheduler>) -> (String, String, Supply) {
         let name = parent.map(|parent| parent.name.as_str());
         let of_parent = scheduler.processors.iter().filter(|it| it.parent.as_deref() == name);
-        let supplies: Vec<&Supply> = of_parent.map(|processor| &processor.supply).collect();
+        let supplies: Vec<Supply> = of_parent.map(Supply::from).collect();
         let mut kind = scheduler.policy.clone();
         if self.seen.contains(scheduler.name.as_str()) {
             kind += ", see above";
@@ -140,12 +159,13 @@ impl<'s> Tree<'s> {
         if let Some(owner) = scheduler.owner {
             kind += &format!(", of user {owner}");
         }
-        (clean(&scheduler.name), kind, sum(supplies.iter().copied(), &guarantees(&supplies)))
+        let guarantees = guarantees(&supplies);
+        (clean(&scheduler.name), kind, sum(supplies.into_iter(), &guarantees))
     }
 }
 
 /// The guarantees of several VPs, equal ones counted together: `ALL (on 4 CPUs)`.
-fn guarantees(supplies: &[&Supply]) -> String {
+fn guarantees(supplies: &[Supply]) -> String {
     let groups = supplies.chunk_by(|a, b| a.guarantee == b.guarantee).map(|group| match group {
         [one] => one.guarantee.clone(),
         _ => format!("{} (on {} CPUs)", group[0].guarantee, group.len()),
@@ -153,7 +173,7 @@ fn guarantees(supplies: &[&Supply]) -> String {
     groups.collect::<Vec<_>>().join(", ")
 }
 
-fn sum<'s>(supplies: impl Iterator<Item = &'s Supply>, guarantee: &str) -> Supply {
+fn sum(supplies: impl Iterator<Item = Supply>, guarantee: &str) -> Supply {
     let none = Supply { guarantee: guarantee.into(), ran_ns: 0, promised_ns: 0, stolen_ns: 0, broken: 0 };
     supplies.fold(none, |sum, supply| Supply {
         ran_ns: sum.ran_ns.saturating_add(supply.ran_ns),
@@ -165,14 +185,14 @@ fn sum<'s>(supplies: impl Iterator<Item = &'s Supply>, guarantee: &str) -> Suppl
 }
 
 /// `mpv (4711)`, or `mpv (4712 of 4711)` where it is not the main thread of its process.
-fn thread_name(thread: &ThreadStatus) -> String {
-    let ThreadStatus { thread: tid, process, comm, .. } = thread;
+fn thread_name(thread: &Thread) -> String {
+    let Thread { thread: tid, process, comm, .. } = thread;
     let of = if tid == process { String::new() } else { format!(" of {process}") };
     format!("{} ({tid}{of})", clean(comm))
 }
 
 /// The kind of a thread, and, if it is suspended, the name of what suspended it.
-fn thread_kind(thread: &ThreadStatus) -> String {
+fn thread_kind(thread: &Thread) -> String {
     let by = thread.suspended_by.as_ref();
     by.map_or_else(|| "thread".into(), |by| format!("thread, suspended by {}", clean(by)))
 }

@@ -6,10 +6,11 @@
 #![allow(dead_code)]
 
 use hls_calculus::{GraphEdge, Guarantee, Mode};
+use hls_client::interface::StatusReply;
+use hls_client::{Pages, Texts};
 use hls_control::{
-    Created, EngineError, Error, HierarchyChange, Layout, Manager, Observed, Pages, Peer, PolicyDisabled,
-    PolicySource, Preparation, Prepared, Promisee, Readings, RunningEngine, Socket, Status, Texts, Thread,
-    serve,
+    Created, EngineError, Error, HierarchyChange, Layout, Manager, Observed, Peer, PolicyDisabled,
+    PolicySource, Preparation, Prepared, Promisee, Readings, RunningEngine, Socket, Thread, serve,
 };
 use hls_core::pages::Decided;
 use hls_core::{Calls, Core, CoreScheduler, CoreVp, Library, Params, RecordKind};
@@ -491,13 +492,13 @@ pub fn texts(texts: &[(&str, &str)]) -> Texts {
 }
 
 /// The status with the CPU times left out.
-pub fn still(manager: &mut Manager<Native>) -> Status {
+pub fn still(manager: &mut Manager<Native>) -> StatusReply {
     let mut status = manager.status().unwrap();
     let processors = status.schedulers.iter_mut().flat_map(|scheduler| &mut scheduler.processors);
-    let supplies = processors.map(|processor| &mut processor.supply);
-    supplies
-        .chain(status.threads.iter_mut().map(|thread| &mut thread.supply))
-        .for_each(|supply| supply.ran_ns = 0);
+    processors
+        .map(|processor| &mut processor.ran_ns)
+        .chain(status.threads.iter_mut().map(|thread| &mut thread.ran_ns))
+        .for_each(|ran_ns| *ran_ns = 0);
     status
 }
 
@@ -520,7 +521,7 @@ pub fn refused<T: std::fmt::Debug>(
 pub fn place(manager: &mut Manager<Native>, tid: u32) -> (String, String) {
     let status = manager.status().unwrap();
     let thread = status.threads.iter().find(|thread| thread.thread == tid).expect("a living thread");
-    (thread.scheduler.clone(), thread.supply.guarantee.clone())
+    (thread.scheduler.clone(), thread.guarantee.clone())
 }
 
 pub fn at(scheduler: &str, guarantee: &str) -> (String, String) {

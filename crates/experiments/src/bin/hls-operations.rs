@@ -6,7 +6,8 @@
 //! that are named here. Does all requests once more while the kernel counts the time of BPF programs, and prints lines
 //! `kernel OPERATION`, with the number of calls of BPF programs for one operation and their time together.
 
-use hls_control::{Client, ClientError, Texts, this_thread};
+use hls_client::interface::{Create, Destroy, Method, Move, Release, Reserve, Status};
+use hls_client::{Client, Texts, this_thread};
 use hls_experiments::operations::{ATTACHES, REPEATS, WARM_UPS};
 use std::error::Error;
 use std::fs;
@@ -58,7 +59,7 @@ fn start(file: &str) -> Outcome<Child> {
     let mut hls = Command::new("hls");
     hls.args(["run", file, "--engine", "kernel", "--socket", SOCKET]).stdout(Stdio::null());
     let mut hls = hls.spawn()?;
-    while Client::connect_to(Path::new(SOCKET)).and_then(|mut client| client.status()).is_err() {
+    while Client::connect_to(Path::new(SOCKET)).and_then(|mut client| client.call(&Status {})).is_err() {
         if let Some(status) = hls.try_wait()? {
             return Err(format!("hls ended: {status}").into());
         }
@@ -106,29 +107,24 @@ impl Peer {
 /// programs.
 fn measure(peer: &mut Peer, server: u32, other: u32) -> Outcome<()> {
     let own = this_thread();
-    fn ask<'a, T>(mut request: impl FnMut(&mut Client) -> Result<T, ClientError> + 'a) -> Request<'a> {
-        Box::new(move |peer: &mut Peer| Ok(request(&mut peer.hls).map(drop)?))
+    fn ask<'a>(call: impl Method + 'a) -> Request<'a> {
+        Box::new(move |peer: &mut Peer| Ok(peer.hls.call(&call).map(drop)?))
     }
-    let texts = |name: &str, value: &str| Texts::from([(name.to_owned(), value.to_owned())]);
-    let (high, usual) = (texts("priority", "1"), Texts::new());
+    let create = Create {
+        policy: "reservation".into(),
+        name: "new".into(),
+        below: "FP".into(),
+        parameters: Texts::from([("priority".into(), "1".into())]),
+    };
+    let to = |to: &str| Move { thread: own, to: to.into(), parameters: Texts::new() };
+    let reserve = |thread| Reserve { thread, guarantee: RESERVATION.into(), below: None };
+    let release = |thread| Release { thread };
     let mut pairs: Vec<[(&str, Request); 2]> = vec![
         [("socket", Box::new(Peer::greet)), ("socket-again", Box::new(Peer::greet))],
-        [
-            ("create", ask(|hls| hls.create("reservation", "new", "FP", &high))),
-            ("destroy", ask(|hls| hls.destroy("new"))),
-        ],
-        [
-            ("move", ask(|hls| hls.move_thread(own, "other", &usual))),
-            ("move-back", ask(|hls| hls.move_thread(own, "rest", &usual))),
-        ],
-        [
-            ("begin-same", ask(|hls| hls.reserve(own, RESERVATION, None))),
-            ("end-same", ask(|hls| hls.release(own))),
-        ],
-        [
-            ("begin-other", ask(|hls| hls.reserve(other, RESERVATION, None))),
-            ("end-other", ask(|hls| hls.release(other))),
-        ],
+        [("create", ask(create)), ("destroy", ask(Destroy { name: "new".into() }))],
+        [("move", ask(to("other"))), ("move-back", ask(to("rest")))],
+        [("begin-same", ask(reserve(own))), ("end-same", ask(release(own)))],
+        [("begin-other", ask(reserve(other))), ("end-other", ask(release(other)))],
     ];
     for pair in &mut pairs {
         let mut times = [Vec::new(), Vec::new()];

@@ -5,7 +5,7 @@
 use super::pages::make_pages;
 use crate::console::Error;
 use crate::worker;
-use hls_control::Pages;
+use hls_client::Pages;
 use hls_hierarchy::model::{self, Hierarchy, Who};
 use hls_kernel_engine::Engine;
 use hls_plan::ChangeableEngine;

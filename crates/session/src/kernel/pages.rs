@@ -1,7 +1,8 @@
 //! Gets the pages of user-level schedulers from the engine, for the code that hands them over. Relies on the engine
 //! to make them.
 
-use hls_control::{EngineError, Pages};
+use hls_client::Pages;
+use hls_control::EngineError;
 use hls_core::CoreScheduler;
 use hls_kernel_engine::Engine;
 

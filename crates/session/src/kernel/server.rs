@@ -13,8 +13,9 @@ use crate::console::{Console, Error};
 use crate::registry::{self, DisabledPolicies};
 use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
+use hls_client::Pages;
 use hls_control::{
-    Created, EngineError, HierarchyChange, Layout, Manager, Observed, Pages, PolicyDisabled, PolicySource,
+    Created, EngineError, HierarchyChange, Layout, Manager, Observed, PolicyDisabled, PolicySource,
     Preparation, Prepared, Promisee, Readings, RunningEngine, Socket, Thread, add_used, serve,
 };
 use hls_core::pages::Decided;

@@ -13,7 +13,7 @@ use std::os::unix::net::UnixStream;
 const MOST: usize = 2;
 
 /// Sends the first part of a message with the descriptors. Returns the rest of the message.
-pub(crate) fn send_with<'m>(
+pub fn send_with<'m>(
     stream: &UnixStream,
     message: &'m [u8],
     descriptors: &[OwnedFd],
@@ -30,7 +30,7 @@ pub(crate) fn send_with<'m>(
 
 /// Appends some bytes and the descriptors that come with them to what was received before. Returns the number of
 /// bytes.
-pub(crate) fn receive_some(
+pub fn receive_some(
     stream: &UnixStream,
     received: &mut Vec<u8>,
     descriptors: &mut Vec<OwnedFd>,

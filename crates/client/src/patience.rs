@@ -83,7 +83,7 @@ fn is_stopped(pid: i32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::exchange;
+    use crate::exchange::exchange;
     use std::process::Command;
 
     #[test]
