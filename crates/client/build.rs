@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 use std::{env, fs};
-use zlink_idl::{Comment, CustomType, Field, Interface, Type};
+use zlink_idl::{Comment, CustomEnum, CustomType, Field, Interface, Type};
 
 const DEFINITION: &str = "src/hls.Control.varlink";
 
@@ -31,11 +31,13 @@ fn main() {
 fn rust(interface: &Interface) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     for custom in interface.custom_types() {
-        let CustomType::Object(object) = custom else {
-            panic!("{} is an enum, expected a struct", custom.name())
-        };
-        let fields: Vec<&Field> = object.fields().collect();
-        structure(&mut out, &docs(object.comments()), object.name().as_str(), &fields)?;
+        match custom {
+            CustomType::Enum(of) => enumeration(&mut out, of)?,
+            CustomType::Object(of) => {
+                let fields: Vec<&Field> = of.fields().collect();
+                structure(&mut out, &docs(of.comments()), of.name().as_str(), &fields)?;
+            }
+        }
     }
     let (mut variants, mut readers) = (String::new(), String::new());
     // Methods with equal replies have one type for them.
@@ -98,6 +100,21 @@ fn errors(out: &mut String, interface: &Interface) -> std::fmt::Result {
     }
     writeln!(out, "}}\nimpl Failure {{\n/// What was found, and what was expected.")?;
     writeln!(out, "pub fn reason(&self) -> &str {{ match self {{\n{reasons}}} }}\n}}")
+}
+
+fn enumeration(out: &mut String, of: &CustomEnum) -> std::fmt::Result {
+    writeln!(
+        out,
+        "{}#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]",
+        docs(of.comments())
+    )?;
+    writeln!(out, "#[serde(rename_all = \"snake_case\")]\npub enum {} {{", of.name())?;
+    for variant in of.variants() {
+        let name = variant.name().as_str();
+        let (first, rest) = name.split_at(1);
+        writeln!(out, "/// `{name}`.\n{}{rest},", first.to_uppercase())?;
+    }
+    writeln!(out, "}}")
 }
 
 fn structure(out: &mut String, docs_of_it: &str, name: &str, fields: &[&Field]) -> std::fmt::Result {

@@ -457,6 +457,12 @@ pub enum Request {
         #[arg(long)]
         json: bool,
     },
+    /// Print what changes, as it happens, until the run ends: schedulers, threads that requests move, policies
+    Watch {
+        /// Print a JSON object for each change
+        #[arg(long)]
+        json: bool,
+    },
     /// Create a scheduler below another
     Create {
         /// Its policy (`hls policies` lists them)
@@ -584,6 +590,7 @@ impl Request {
             | Request::Resume { thread }
             | Request::Message { thread, .. } => Some(thread),
             Request::Status { .. }
+            | Request::Watch { .. }
             | Request::Create { .. }
             | Request::Destroy { .. }
             | Request::Promote { .. }

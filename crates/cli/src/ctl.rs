@@ -1,6 +1,7 @@
 //! `hls ctl`: looks at the hierarchy that runs on this machine, or changes it (HLS thesis, section 10.2).
 
 mod tree;
+mod watch;
 
 use crate::args::{CtlArgs, Parameter, Request};
 use crate::exit::{Error, Verdict, say};
@@ -15,10 +16,15 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use tree::write_status;
+use watch::watch;
 
 /// Runs the command.
 pub fn ctl(args: &CtlArgs) -> Result<Verdict, Error> {
     let CtlArgs { socket, request } = args;
+    if let Request::Watch { json } = request {
+        let watched = Client::connect_to(socket).and_then(|hls| watch(hls, *json, &mut output()));
+        return verdict(watched);
+    }
     let checked = request.thread().map_or(Ok(0), number);
     verdict(
         checked
@@ -83,6 +89,7 @@ pub fn ask(
     out: &mut impl Write,
 ) -> Result<(), ClientError> {
     match request {
+        Request::Watch { .. } => return Err(bad("found `watch`, expected a request with one answer".into())),
         Request::Status { json: true } => {
             serde_json::to_writer_pretty(&mut *out, &hls.call(&Status {})?).map_err(io::Error::from)?;
             writeln!(out)?;

@@ -133,6 +133,9 @@ fn change(line: &str, folder: &Path) -> Result<Option<(Nanos, What)>, String> {
                 "found `ctl promote`, expected another change: no process runs in simulated time".into()
             );
         }
+        Command::Ctl(CtlArgs { request: Request::Watch { .. }, .. }) => {
+            return Err("found `ctl watch`, expected a change".into());
+        }
         Command::Ctl(args) => What::Ask(args.request),
         Command::Load(args) => {
             let read = PolicyText::read(&folder.join(&args.file), args.name.as_deref());

@@ -11,6 +11,7 @@ use crate::patience::PATIENCE;
 use crate::varlink::{CONTROL, message};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::marker::PhantomData;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::{fmt, io};
@@ -25,8 +26,9 @@ pub struct Client<'s> {
     exchange: Box<Exchange<'s>>,
 }
 
-/// Sends a message with its NUL. Returns the reply without its NUL, and the descriptors that came with it.
-type Exchange<'s> = dyn FnMut(&[u8]) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + 's;
+/// Sends a message with its NUL, if there is one. Returns the next reply without its NUL, and the descriptors that came
+/// with it.
+type Exchange<'s> = dyn FnMut(Option<&[u8]>) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + Send + 's;
 
 /// Why a request was not done. Nothing has changed, with two exceptions: after a failed connection the request may have
 /// been done, and a run that has ended has lost everything.
@@ -68,10 +70,30 @@ impl From<io::Error> for ClientError {
 }
 
 impl<'s> Client<'s> {
-    /// Asks a server that `exchange` leads to: it gets a message with its NUL, and returns the reply without its NUL,
-    /// and the descriptors that come with it.
-    pub fn of(exchange: impl FnMut(&[u8]) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + 's) -> Client<'s> {
+    /// Asks a server in this process, which answers a message with its NUL by a reply without its NUL, and the
+    /// descriptors that come with it. There are no subscriptions.
+    pub fn of(
+        mut answer: impl FnMut(&[u8]) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + Send + 's,
+    ) -> Client<'s> {
+        let exchange = move |message: Option<&[u8]>| {
+            message.map_or_else(|| Err(io::ErrorKind::Unsupported.into()), &mut answer)
+        };
+        Client::with(exchange)
+    }
+
+    /// Asks a server to which `exchange` leads: it sends the message with its NUL that it gets, if it gets one, and
+    /// returns the next reply without its NUL, and the descriptors that come with it.
+    pub fn with(
+        exchange: impl FnMut(Option<&[u8]>) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + Send + 's,
+    ) -> Client<'s> {
         Client { exchange: Box::new(exchange) }
+    }
+
+    /// Subscribes to what the server sends in reply to a method, such as [`Watch`](crate::interface::Watch): the
+    /// replies as they come, until the connection ends or is dropped.
+    pub fn subscribe<M: Method>(self, call: &M) -> Replies<'s, M> {
+        let call = json!({ "method": name_of::<M>(), "parameters": call, "more": true });
+        Replies { exchange: self.exchange, call: Some(message(&call)), is_over: false, of: PhantomData }
     }
 }
 
@@ -94,7 +116,7 @@ impl Client<'static> {
             io::Error::new(error.kind(), format!("{found}, expected `hls run --engine kernel` to be running"))
         })?;
         let mut received = Vec::new();
-        Ok(Client::of(move |message| exchange(&stream, &mut received, message, PATIENCE)))
+        Ok(Client::with(move |message| exchange(&stream, &mut received, message, PATIENCE)))
     }
 }
 
@@ -115,14 +137,9 @@ impl Client<'_> {
         &mut self,
         call: &M,
     ) -> Result<(M::Reply, Vec<OwnedFd>), ClientError> {
-        let call = json!({ "method": format!("{CONTROL}.{}", M::NAME), "parameters": call });
-        let (reply, descriptors) = (self.exchange)(&message(&call))?;
-        let mut reply: Value = serde_json::from_slice(&reply).map_err(of_another_form)?;
-        if let Some(error) = reply.get("error").and_then(Value::as_str).map(str::to_owned) {
-            return Err(refusal(error, reply));
-        }
-        let parameters = reply.get_mut("parameters").map_or_else(|| json!({}), Value::take);
-        Ok((read(parameters)?, descriptors))
+        let call = json!({ "method": name_of::<M>(), "parameters": call });
+        let (reply, descriptors) = (self.exchange)(Some(&message(&call)))?;
+        Ok((read(&reply)?.0, descriptors))
     }
 
     /// Calls a method that hands over the pages of a scheduler: [`Promote`](crate::interface::Promote) or
@@ -140,14 +157,49 @@ impl Client<'_> {
     }
 }
 
+/// The replies to a method to which a client has subscribed; an error is the last one.
+pub struct Replies<'s, M> {
+    exchange: Box<Exchange<'s>>,
+    /// The call, until it is sent.
+    call: Option<Vec<u8>>,
+    is_over: bool,
+    of: PhantomData<M>,
+}
+
+impl<M: Method> Iterator for Replies<'_, M> {
+    type Item = Result<M::Reply, ClientError>;
+
+    /// Waits for the next reply.
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let received = (self.exchange)(self.call.take().as_deref());
+        let reply = received.map_err(ClientError::from).and_then(|(reply, _)| read(&reply));
+        self.is_over = !matches!(reply, Ok((_, true)));
+        Some(reply.map(|(reply, _)| reply))
+    }
+}
+
 /// The error that an error reply stands for.
 fn refusal(error: String, reply: Value) -> ClientError {
     let parameters = reply.get("parameters").unwrap_or(&Value::Null).to_string();
     serde_json::from_value(reply).map_or(ClientError::Protocol { error, parameters }, ClientError::Failure)
 }
 
-fn read<T: DeserializeOwned>(value: Value) -> Result<T, ClientError> {
-    serde_json::from_value(value).map_err(of_another_form)
+/// The parameters of a reply, and whether another reply follows.
+fn read<T: DeserializeOwned>(reply: &[u8]) -> Result<(T, bool), ClientError> {
+    let mut reply: Value = serde_json::from_slice(reply).map_err(of_another_form)?;
+    if let Some(error) = reply.get("error").and_then(Value::as_str).map(str::to_owned) {
+        return Err(refusal(error, reply));
+    }
+    let continues = reply.get("continues").and_then(Value::as_bool).unwrap_or(false);
+    let parameters = reply.get_mut("parameters").map_or_else(|| json!({}), Value::take);
+    Ok((serde_json::from_value(parameters).map_err(of_another_form)?, continues))
+}
+
+fn name_of<M: Method>() -> String {
+    format!("{CONTROL}.{}", M::NAME)
 }
 
 fn of_another_form(error: serde_json::Error) -> ClientError {

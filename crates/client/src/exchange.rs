@@ -45,17 +45,17 @@ fn connect_to(path: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Sends a message with its NUL. Returns the reply without its NUL, and the descriptors that came with it; bytes after
-/// the reply stay in `received`.
+/// Sends a message with its NUL, if there is one. Returns the next reply without its NUL, and the descriptors that came
+/// with it; bytes after the reply stay in `received`. Without a message, waits for a reply for any time.
 pub(crate) fn exchange(
     stream: &UnixStream,
     received: &mut Vec<u8>,
-    message: &[u8],
+    message: Option<&[u8]>,
     patience: Duration,
 ) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
     // A server that refuses the connection says why and closes it; then sending fails, and the reply has the reason.
-    let wait = Wait::begin(stream, patience)?;
-    let sent = match wait.send(message) {
+    let wait = Wait::begin(stream, if message.is_some() { patience } else { Duration::MAX })?;
+    let sent = match wait.send(message.unwrap_or_default()) {
         Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(error),
         sent => sent,
     };

@@ -17,7 +17,7 @@ mod pages;
 mod patience;
 mod varlink;
 
-pub use client::{Client, ClientError, this_thread};
+pub use client::{Client, ClientError, Replies, this_thread};
 pub use descriptors::{receive_some, send_with};
 pub use exchange::{DEFAULT_SOCKET, MOST_WAITING, path_for_root};
 pub use pages::{Pages, SCHEDULER_VARIABLE, WIDTH_VARIABLE};

@@ -90,17 +90,17 @@ mod tests {
     fn a_server_that_never_answers_is_given_up() {
         let (client, _server) = UnixStream::pair().unwrap();
         let patience = Duration::from_millis(30);
-        let error = exchange(&client, &mut Vec::new(), b"?\0", patience).unwrap_err();
+        let error = exchange(&client, &mut Vec::new(), Some(b"?\0"), patience).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!(error.to_string().starts_with("found no answer within 0 s, expected one"), "{error}");
-        let next = exchange(&client, &mut Vec::new(), b"?\0", patience).unwrap_err();
+        let next = exchange(&client, &mut Vec::new(), Some(b"?\0"), patience).unwrap_err();
         assert_ne!(next.kind(), io::ErrorKind::TimedOut, "the connection is over");
     }
 
     #[test]
     fn a_server_that_takes_nothing_in_is_given_up() {
         let (client, _server) = UnixStream::pair().unwrap();
-        let error = exchange(&client, &mut Vec::new(), &vec![b' '; 4 << 20], Duration::from_millis(30));
+        let error = exchange(&client, &mut Vec::new(), Some(&vec![b' '; 4 << 20]), Duration::from_millis(30));
         assert_eq!(error.unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 

@@ -1,10 +1,10 @@
 //! HLSCtl: what users ask of a running hierarchy, over a socket.
 //!
-//! The path of a request: `server` takes it from a peer that the kernel has identified, `service` finds the method
-//! and its parameters in the message (`varlink`), and the [`Manager`] decides: may the user ask for it (`tree` knows
-//! the owners), does the calculus grant it, does the engine ([`RunningEngine`]) make the change
-//! ([`HierarchyChange`]). [`Client`] is the client's end. The protocol is documented in `docs/control.md` and in the
-//! interface definition beside this file.
+//! The path of a request: `server` takes it from a peer that the kernel has identified, `service` reads it, by what the
+//! build has generated from the interface file (`hls_client::interface`), and the [`Manager`] decides: may the user ask
+//! for it (`tree` knows the owners), does the calculus grant it, does the engine ([`RunningEngine`]) make the change
+//! ([`HierarchyChange`]). `changes` keeps what has changed for subscribers. The client's end is the crate `hls-client`;
+//! `docs/control.md` documents the protocol.
 //!
 //! ```
 //! # use hls_control::{Manager, RunningEngine, Socket, serve};
@@ -18,6 +18,7 @@
 mod allowance;
 mod attendants;
 mod building;
+mod changes;
 mod engine;
 mod error;
 mod evacuate;

@@ -3,11 +3,13 @@
 //! An operation (`operations`, `evacuate`, `policies`) works on a copy of the tree, which becomes the hierarchy by
 //! [`Manager::commit`] once the engine has made the change. Relies on its caller to let one operation in at a time.
 
+use crate::changes::{Changes, between, change};
 use crate::engine::{PolicyDisabled, RunningEngine, Thread};
 use crate::error::Error;
 use crate::loaded::{LoadedPolicy, known, policy_of, presets};
 use crate::tree::{Layout, Lost, Tree};
 use hls_calculus::Mode;
+use hls_client::interface::{Change, Kind};
 use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::{Policies, Policy};
 use hls_plan::ThreadKey;
@@ -51,6 +53,8 @@ pub struct Manager<E> {
     /// All policies that schedulers may have, loaded ones included.
     pub(crate) policies: Policies,
     pub(crate) suspensions: Suspensions,
+    /// What has changed, for clients that subscribe to it.
+    pub(crate) changes: Arc<Changes>,
     /// Held while a change of policies is prepared and made.
     pub(crate) turn: Arc<Mutex<()>>,
 }
@@ -69,6 +73,7 @@ impl<E: RunningEngine> Manager<E> {
             loaded,
             policies,
             suspensions: Suspensions::new(),
+            changes: Arc::new(Changes::new()),
             turn: Arc::default(),
         })
     }
@@ -147,7 +152,7 @@ impl<E: RunningEngine> Manager<E> {
             return Ok(());
         }
         let mut tree = self.tree.clone();
-        for tid in gone {
+        for &tid in &gone {
             self.tree.leases.remove(&tid);
             if let Some(lease) = tree.leases.remove(&tid) {
                 // The edge of a thread can always end.
@@ -155,6 +160,8 @@ impl<E: RunningEngine> Manager<E> {
             }
         }
         self.commit(tree);
+        let released = |tid: u32| Change { thread: Some(tid), ..change(Kind::Released) };
+        self.changes.add(gone.into_iter().map(released));
         Ok(())
     }
 
@@ -175,6 +182,9 @@ impl<E: RunningEngine> Manager<E> {
             if !before.get(&who).is_some_and(|(of_old, _)| self.tree.promises_as(at.0, &old, *of_old)) {
                 self.engine.promise(who, &self.tree.promised_to_each(at));
             }
+        }
+        if self.changes.are_wanted() {
+            self.changes.add(between(&old, &self.tree));
         }
     }
 

@@ -5,6 +5,7 @@
 //! changed. Relies on the engine to make a change as a whole or not at all.
 
 use crate::building::{build, tear_down};
+use crate::changes::change;
 use crate::engine::{HierarchyChange, RunningEngine, Thread};
 use crate::error::{Case, Error, Refusal, not_taken, refused};
 use crate::loaded::policy_of;
@@ -14,6 +15,7 @@ use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
 use hls_calculus::{Child, Edge, GraphEdge, Guarantee};
 use hls_check::{at_least, unenforceable_budget};
 use hls_client::Texts;
+use hls_client::interface::{Change, Kind};
 use hls_core::Params;
 use hls_core::pages::number_of_scheduler;
 use hls_hierarchy::analysis::graph_scheduler;
@@ -273,7 +275,15 @@ impl<E: RunningEngine> Manager<E> {
         let scheduler = to.name.clone();
         // The move has ended the old promise to the thread, even if the new promise is the same.
         self.tree.leases.remove(&tid);
+        let is_placed = tree.leases.contains_key(&tid);
         self.commit(tree);
+        let kind = if is_placed { Kind::Placed } else { Kind::Released };
+        self.changes.add([Change {
+            scheduler: Some(scheduler.clone()),
+            thread: Some(tid),
+            guarantee: is_placed.then(|| guarantee.rounded_for_people()),
+            ..change(kind)
+        }]);
         Ok(Granted { scheduler, guarantee })
     }
 

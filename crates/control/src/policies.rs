@@ -3,6 +3,7 @@
 //! An engine has one set of loaded policies. A change makes a new set, and with it the next engine, which is prepared
 //! while the current engine goes on and then takes over. Relies on the current engine going on when the next one fails.
 
+use crate::changes::change;
 use crate::engine::{HierarchyChange, PolicySource, Preparation, Prepared, RunningEngine};
 use crate::error::{Error, refused};
 use crate::evacuate::Evacuated;
@@ -10,7 +11,7 @@ use crate::loaded::{LoadedPolicy, known, policy_of, presets};
 use crate::manager::{Manager, Peer};
 use crate::params::shown;
 use crate::tree::{Scheduler, Tree, named};
-use hls_client::interface::{self, LoadReply, LoadTimes, UnloadReply};
+use hls_client::interface::{self, Kind, LoadReply, LoadTimes, UnloadReply};
 use hls_core::limits::FIRST_LOADED;
 use hls_core::{CoreScheduler, ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::analysis::graph_scheduler;
@@ -300,8 +301,22 @@ impl<E: RunningEngine> Manager<E> {
             scheduler.policy =
                 policies.find(scheduler.policy.name).map_or(scheduler.policy, |found| found.info);
         }
-        (self.loaded, self.policies) = (loaded, policies);
+        let before = std::mem::replace(&mut self.loaded, loaded);
+        self.policies = policies;
+        self.note_loads(&before);
         Ok(times)
+    }
+
+    /// Tells subscribers which policies were loaded, replaced and unloaded.
+    fn note_loads(&self, before: &[LoadedPolicy]) {
+        let has = |all: &[LoadedPolicy], of: &LoadedPolicy| all.iter().any(|it| it.source == of.source);
+        let about = |kind, of: &LoadedPolicy| interface::Change {
+            policy: Some(of.source.name.clone()),
+            ..change(kind)
+        };
+        let gone = before.iter().filter(|of| !has(&self.loaded, of)).map(|of| about(Kind::Unloaded, of));
+        let new = self.loaded.iter().filter(|of| !has(before, of)).map(|of| about(Kind::Loaded, of));
+        self.changes.add(gone.chain(new));
     }
 
     /// Which of the loaded policies has this name.

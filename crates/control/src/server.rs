@@ -6,13 +6,14 @@
 
 use crate::allowance::{Allowance, pause_after, thread_time};
 use crate::attendants::{Attendants, Next};
+use crate::changes::Subscription;
 use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
 use crate::people::People;
 use crate::service::answer;
 use crate::socket::Socket;
-use crate::varlink::Fault;
-use hls_client::interface::Failure;
+use crate::varlink::{Fault, reply};
+use hls_client::interface::{Failure, WatchReply};
 use hls_client::{MAX_REQUEST, send_with};
 use hls_plan::Turns;
 use rustix::io::Errno;
@@ -44,6 +45,8 @@ const FURTHER_AT_ONCE: usize = 7;
 /// The door's pause after connections is this many times as long as a user's pause after a request that took as much
 /// CPU time.
 const PAUSES: u32 = 2;
+/// How often the server looks whether a subscriber is still there.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the server looks for promoted schedulers without threads.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -61,6 +64,7 @@ pub fn serve<E: RunningEngine + Send>(
     let attendants = &Attendants::new();
     let mut door = Door::new();
     let mut sweep_at = Instant::now();
+    let changes = manager.lock().unwrap_or_else(PoisonError::into_inner).changes.clone();
     thread::scope(|scope| {
         let staff = Staff { scope, attendants, manager, allowance };
         staff.hire(true);
@@ -117,6 +121,7 @@ pub fn serve<E: RunningEngine + Send>(
         };
         allowance.stop();
         attendants.stop();
+        changes.stop();
         clients.end_all();
         result
     })
@@ -354,10 +359,34 @@ fn attend<E: RunningEngine>(
             };
             send(&client.stream, rest)?;
         }
+        if let Some(subscription) = answer.subscription {
+            return keep_informed(client, subscription, allowance);
+        }
         if answer.close {
             return Ok(());
         }
     }
+}
+
+/// Sends a subscriber the changes as they come, until it goes. A user pays for the CPU time as for requests.
+fn keep_informed(client: &Client, mut subscription: Subscription, allowance: &Allowance) -> io::Result<()> {
+    while let Some(changes) = subscription.next(LOOK_INTERVAL) {
+        if changes.is_empty() {
+            if has_gone(&client.stream) {
+                break;
+            }
+            continue;
+        }
+        let message = || reply(&serde_json::json!(WatchReply { changes }), true);
+        let message = if client.peer.is_root() {
+            message()
+        } else {
+            let Some(_turn) = allowance.turn(client.person) else { break };
+            message()
+        };
+        send(&client.stream, &message)?;
+    }
+    Ok(())
 }
 
 /// What came from a client.

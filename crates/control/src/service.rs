@@ -1,6 +1,7 @@
 //! Answers a message: finds its method and parameters, and has the manager do it for the user. Decides nothing
 //! itself. Locks the manager only for the operation, not to read, to search a mend, to prepare policies or to write.
 
+use crate::changes::Subscription;
 use crate::engine::{PolicySource, RunningEngine};
 use crate::error::Error;
 use crate::manager::{Manager, Peer};
@@ -26,10 +27,19 @@ pub struct Answer {
     pub descriptors: Vec<OwnedFd>,
     /// Whether the connection ends here.
     pub close: bool,
+    /// Of what the client gets further replies.
+    pub(crate) subscription: Option<Subscription>,
+}
+
+/// What goes with a reply.
+#[derive(Default)]
+struct Extras {
+    descriptors: Vec<OwnedFd>,
+    subscription: Option<Subscription>,
 }
 
 /// A client of a manager in this process.
-pub fn client_of<E: RunningEngine>(manager: &Mutex<Manager<E>>, who: Peer) -> Client<'_> {
+pub fn client_of<E: RunningEngine + Send>(manager: &Mutex<Manager<E>>, who: Peer) -> Client<'_> {
     Client::of(move |message| {
         let answer = answer(manager, who, message.strip_suffix(&[0]).unwrap_or(message));
         let mut reply = answer.message.unwrap_or_default();
@@ -44,30 +54,39 @@ pub fn answer<E: RunningEngine>(manager: &Mutex<Manager<E>>, who: Peer, message:
         Ok(call) => call,
         Err(fault) => {
             let close = fault.is_fatal;
-            return Answer { message: Some(fault.message()), descriptors: Vec::new(), close };
+            return Answer {
+                message: Some(fault.message()),
+                descriptors: Vec::new(),
+                close,
+                subscription: None,
+            };
         }
     };
     let is_oneway = call.is_oneway;
-    let mut descriptors = Vec::new();
-    let result = dispatch(manager, who, call, &mut descriptors);
-    let message = result.map_or_else(|fault| fault.message(), |value| reply(&value));
-    Answer { message: (!is_oneway).then_some(message), descriptors, close: false }
+    let mut extras = Extras::default();
+    let result = dispatch(manager, who, call, &mut extras);
+    let Extras { descriptors, subscription } = extras;
+    let message = result.map_or_else(|fault| fault.message(), |value| reply(&value, subscription.is_some()));
+    Answer { message: (!is_oneway).then_some(message), descriptors, close: false, subscription }
 }
 
 fn dispatch<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
     call: Call,
-    descriptors: &mut Vec<OwnedFd>,
+    extras: &mut Extras,
 ) -> Result<Value, Fault> {
-    let Call { method, mut parameters, .. } = call;
+    let Call { method, mut parameters, wants_more, .. } = call;
     let not_found = || Fault::of_service("MethodNotFound", json!({ "method": method }));
     let (interface, name) = method.rsplit_once('.').ok_or_else(not_found)?;
     match (interface, name) {
         (CONTROL, name) => {
             let request = Request::read(name, &mut parameters)?.ok_or_else(not_found)?;
             parameters.finish()?;
-            control(manager, who, request, descriptors)
+            if let (Request::Watch(_), false) = (&request, wants_more) {
+                return Err(Fault::of_service("ExpectedMore", json!({})));
+            }
+            control(manager, who, request, extras)
         }
         (SERVICE, "GetInfo") => {
             parameters.finish()?;
@@ -102,12 +121,12 @@ fn description(interface: &str) -> Result<Value, Fault> {
     Ok(json!({ "description": description }))
 }
 
-/// Carries out a request of our interface. Descriptors that go with the reply are added to `descriptors`.
+/// Carries out a request of our interface. What goes with the reply is put into `extras`.
 fn control<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
     request: Request,
-    descriptors: &mut Vec<OwnedFd>,
+    extras: &mut Extras,
 ) -> Result<Value, Fault> {
     match request {
         Request::Status(Status {}) => match with(manager, Manager::sketch)? {
@@ -135,25 +154,14 @@ fn control<E: RunningEngine>(
         Request::Message(Message { thread, parameter, value }) => {
             granted::<Message>(with(manager, |it| it.message(who, thread, &parameter, &value))?)
         }
-        Request::Promote(Promote { name, below, agent, parameters }) => {
-            let promote = |manager: &mut Manager<E>| manager.promote(who, &name, &below, agent, &parameters);
-            let Promoted { granted, width, pages } = with_policy(manager, promote)?;
-            descriptors.extend([pages.kernel, pages.user]);
-            let CreateReply { scheduler, guarantee } = sent(granted);
-            reply_to::<Promote>(PromoteReply { scheduler, guarantee, width, version: VERSION })
-        }
+        Request::Promote(call) => promote(manager, who, call, extras),
         Request::Pages(Pages { name }) => {
             let (width, pages) = with(manager, |it| it.pages(who, &name))?;
-            descriptors.extend([pages.kernel, pages.user]);
+            extras.descriptors.extend([pages.kernel, pages.user]);
             reply_to::<Pages>(PagesReply { width, version: VERSION })
         }
         Request::Demote(Demote { name }) => reply_to::<Demote>(with(manager, |it| it.demote(who, &name))?),
-        Request::Grant(Grant { name, thread, urgency, slot }) => {
-            let numbers = [("urgency", urgency), ("slot", slot)];
-            let text = |(name, number): (&str, Option<u64>)| Some((name.to_owned(), number?.to_string()));
-            let texts = numbers.into_iter().filter_map(text).collect();
-            granted::<Grant>(with(manager, |it| it.grant(who, &name, thread, &texts))?)
-        }
+        Request::Grant(call) => grant(manager, who, call),
         Request::Revoke(Revoke { thread }) => granted::<Revoke>(with(manager, |it| it.revoke(who, thread))?),
         Request::Suspend(Suspend { thread, by }) => {
             let by = with(manager, |it| it.suspend(who, thread, by.as_deref()))?;
@@ -162,8 +170,12 @@ fn control<E: RunningEngine>(
         Request::Resume(Resume { thread }) => {
             reply_to::<Resume>(ResumeReply { by: with(manager, |it| it.resume(who, thread))? })
         }
+        Request::Watch(Watch {}) => {
+            extras.subscription = Some(with(manager, |it| Ok(it.changes.subscribe()))?);
+            reply_to::<Watch>(WatchReply { changes: vec![] })
+        }
         Request::Messenger(Messenger {}) => {
-            descriptors.push(with(manager, Manager::messenger)?);
+            extras.descriptors.push(with(manager, Manager::messenger)?);
             reply_to::<Messenger>(MessengerReply {})
         }
         Request::Policies(Policies {}) => {
@@ -181,6 +193,30 @@ fn control<E: RunningEngine>(
             reply_to::<Unload>(change(manager, &turn, begin, Manager::finish_unload)?)
         }
     }
+}
+
+fn promote<E: RunningEngine>(
+    manager: &Mutex<Manager<E>>,
+    who: Peer,
+    Promote { name, below, agent, parameters }: Promote,
+    extras: &mut Extras,
+) -> Result<Value, Fault> {
+    let promote = |manager: &mut Manager<E>| manager.promote(who, &name, &below, agent, &parameters);
+    let Promoted { granted, width, pages } = with_policy(manager, promote)?;
+    extras.descriptors.extend([pages.kernel, pages.user]);
+    let CreateReply { scheduler, guarantee } = sent(granted);
+    reply_to::<Promote>(PromoteReply { scheduler, guarantee, width, version: VERSION })
+}
+
+fn grant<E: RunningEngine>(
+    manager: &Mutex<Manager<E>>,
+    who: Peer,
+    Grant { name, thread, urgency, slot }: Grant,
+) -> Result<Value, Fault> {
+    let numbers = [("urgency", urgency), ("slot", slot)];
+    let text = |(name, number): (&str, Option<u64>)| Some((name.to_owned(), number?.to_string()));
+    let texts = numbers.into_iter().filter_map(text).collect();
+    granted::<Grant>(with(manager, |it| it.grant(who, &name, thread, &texts))?)
 }
 
 /// The JSON of a method's reply.

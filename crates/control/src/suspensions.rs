@@ -6,9 +6,11 @@
 //! below that scheduler resumes it, or until the scheduler is destroyed. Relies on the engine to keep a thread
 //! suspended when it moves.
 
+use crate::changes::change;
 use crate::engine::{EngineError, HierarchyChange, RunningEngine};
 use crate::error::Error;
 use crate::manager::{Manager, Peer, Suspension};
+use hls_client::interface::{Change, Kind};
 use hls_plan::ThreadKey;
 
 impl<E: RunningEngine> Manager<E> {
@@ -33,7 +35,11 @@ impl<E: RunningEngine> Manager<E> {
             return Err(Error::InUse(format!("{found}, expected one that is not suspended")));
         }
         self.engine.change(HierarchyChange::Suspend { thread: thread.key, is_suspended: true })?;
-        self.suspensions.insert(tid, Suspension { thread: thread.key, by: by.clone() });
+        let is_new =
+            self.suspensions.insert(tid, Suspension { thread: thread.key, by: by.clone() }).is_none();
+        if is_new {
+            self.note_suspension(Kind::Suspended, tid, &by);
+        }
         Ok(by)
     }
 
@@ -50,6 +56,7 @@ impl<E: RunningEngine> Manager<E> {
         self.may_change_below(who, holder)?;
         self.engine.change(HierarchyChange::Suspend { thread, is_suspended: false })?;
         self.suspensions.remove(&tid);
+        self.note_suspension(Kind::Resumed, tid, &by);
         Ok(by)
     }
 
@@ -71,7 +78,12 @@ impl<E: RunningEngine> Manager<E> {
                 }
             }
             self.suspensions.remove(&tid);
+            self.note_suspension(Kind::Resumed, tid, &by);
         }
         Ok(())
+    }
+
+    fn note_suspension(&self, kind: Kind, tid: u32, by: &str) {
+        self.changes.add([Change { scheduler: Some(by.to_owned()), thread: Some(tid), ..change(kind) }]);
     }
 }

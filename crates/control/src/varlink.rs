@@ -1,5 +1,5 @@
-//! The server's part of the Varlink protocol: reads calls, writes replies and errors. Relies on serde_json, which bounds
-//! the depth of what it reads. Never panics on any bytes.
+//! The server's part of the Varlink protocol: reads calls, writes replies and errors. Relies on serde_json, which
+//! bounds the depth of what it reads. Never panics on any bytes.
 
 use hls_client::interface::Failure;
 use hls_client::{InvalidParameter, Parameters, message};
@@ -16,6 +16,8 @@ pub(crate) struct Call {
     pub(crate) parameters: Parameters,
     /// Whether the caller wants no reply.
     pub(crate) is_oneway: bool,
+    /// Whether the caller takes more than one reply.
+    pub(crate) wants_more: bool,
 }
 
 /// An error as the caller gets it.
@@ -57,9 +59,12 @@ impl From<InvalidParameter> for Fault {
     }
 }
 
-/// The message of a reply.
-pub(crate) fn reply(parameters: &Value) -> Vec<u8> {
-    message(&json!({ "parameters": parameters }))
+/// The message of a reply; of the last one, unless it `continues`.
+pub(crate) fn reply(parameters: &Value, continues: bool) -> Vec<u8> {
+    message(&match continues {
+        true => json!({ "parameters": parameters, "continues": true }),
+        false => json!({ "parameters": parameters }),
+    })
 }
 
 /// Reads a call from a message without its NUL.
@@ -84,10 +89,9 @@ pub(crate) fn call(message: &[u8]) -> Result<Call, Fault> {
             Err(Fault::malformed(&format!("found `{name}` that is no boolean, expected true or false")))
         }
     };
-    // A server may answer a call with `more` by a single reply.
-    let (is_oneway, is_upgrade, _) = (flag("oneway")?, flag("upgrade")?, flag("more")?);
+    let (is_oneway, is_upgrade, wants_more) = (flag("oneway")?, flag("upgrade")?, flag("more")?);
     if is_upgrade {
         return Err(Fault::malformed("found a call to upgrade the connection, expected a plain one"));
     }
-    Ok(Call { method, parameters: parameters.into(), is_oneway })
+    Ok(Call { method, parameters: parameters.into(), is_oneway, wants_more })
 }

@@ -1,14 +1,18 @@
 //! The socket and clients of all kinds: some ask, others stall, babble, flood or die.
 
 use crate::support::{ALICES, BOBS, VIDEO, manager, texts, with_server};
-use hls_client::interface::{Create, Destroy, Failure, Message, Move, Release, Reserve, Status};
+use hls_client::interface::{
+    Change, Create, Destroy, Failure, Kind, Message, Move, Release, Reserve, Resume, Status, Suspend, Watch,
+};
 use hls_client::{Client, ClientError, MAX_REQUEST};
+use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, mpsc};
+use std::thread;
 use std::time::Duration;
 
 /// A raw connection that does not wait for ever.
@@ -59,6 +63,78 @@ fn a_client_does_all_that_there_is() {
         let of_none = hls.call(&Release { thread: 4711 });
         let Err(ClientError::Failure(Failure::NotFound { reason })) = of_none else { panic!("{of_none:?}") };
         assert!(reason.contains("4711"), "{reason}");
+    });
+}
+
+/// A subscriber gets each change, whichever request or event it comes from; the subscription ends with the run.
+#[test]
+fn a_subscriber_gets_the_changes_as_they_come() {
+    let (begun, has_begun) = mpsc::channel();
+    let mut watching = None;
+    with_server(manager(), |path| {
+        let hls = Client::connect_to(path).unwrap();
+        watching = Some(thread::spawn(move || {
+            let mut changes = Vec::new();
+            for reply in hls.subscribe(&Watch {}) {
+                let Ok(reply) = reply else { return changes };
+                changes.extend(reply.changes);
+                begun.send(changes.len()).unwrap();
+            }
+            panic!("the last reply said that none follows")
+        }));
+        assert_eq!(has_begun.recv(), Ok(0), "the first reply comes at once");
+        let mut hls = Client::connect_to(path).unwrap();
+        hls.call(&create("round-robin", "RR", &[])).unwrap();
+        hls.call(&Move { thread: BOBS, to: "RR".into(), parameters: texts(&[]) }).unwrap();
+        hls.call(&Suspend { thread: BOBS, by: None }).unwrap();
+        hls.call(&Resume { thread: BOBS }).unwrap();
+        hls.call(&reserve(BOBS, "RESBH 3ms 30ms")).unwrap();
+        hls.call(&reserve(BOBS, "RESBH 20ms 30ms")).unwrap_err();
+        hls.call(&Release { thread: BOBS }).unwrap();
+        hls.call(&Destroy { name: "RR".into() }).unwrap();
+        while has_begun.recv().unwrap() < 7 {}
+    });
+    let changes = watching.unwrap().join().unwrap();
+    let short = |change: &Change| {
+        let [scheduler, guarantee] =
+            [&change.scheduler, &change.guarantee].map(|text| text.clone().unwrap_or_default());
+        (change.number, change.kind, scheduler, change.thread, guarantee)
+    };
+    let expected = [
+        (1, Kind::Created, "RR", None, "NULL"),
+        (2, Kind::Placed, "RR", Some(BOBS), "NULL"),
+        (3, Kind::Suspended, "RR", Some(BOBS), ""),
+        (4, Kind::Resumed, "RR", Some(BOBS), ""),
+        (5, Kind::Placed, "RES", Some(BOBS), "RESBH 3ms 30ms"),
+        (6, Kind::Released, "rest", Some(BOBS), ""),
+        (7, Kind::Destroyed, "RR", None, ""),
+    ];
+    let expected = expected.map(|(number, kind, scheduler, thread, guarantee)| {
+        (number, kind, scheduler.to_owned(), thread, guarantee.to_owned())
+    });
+    assert_eq!(changes.iter().map(short).collect::<Vec<_>>(), expected);
+}
+
+/// What a client does not read ends its subscription, and delays no other client. Without `more` there is none.
+#[test]
+fn a_subscriber_that_reads_nothing_is_cut_off() {
+    with_server(manager(), |path| {
+        let mut stream = connect(path);
+        send(&mut stream, b"{\"method\":\"hls.Control.Watch\"}\0");
+        assert_eq!(receive(&mut stream).unwrap()["error"], "org.varlink.service.ExpectedMore");
+        send(&mut stream, b"{\"method\":\"hls.Control.Watch\",\"more\":true}\0");
+        assert_eq!(receive(&mut stream).unwrap()["continues"], true);
+        let mut hls = Client::connect_to(path).unwrap();
+        for _ in 0..2_000 {
+            hls.call(&create("round-robin", "RR", &[])).unwrap();
+            hls.call(&Destroy { name: "RR".into() }).unwrap();
+        }
+        // Some seconds later the server has closed the connection. What it had sent can be read.
+        poll(&mut [PollFd::new(stream.get_ref(), PollFlags::HUP)], None).unwrap();
+        let replies = std::iter::from_fn(|| receive(&mut stream));
+        let number = |reply: &Value| reply["parameters"]["changes"].as_array().unwrap().len();
+        let got: usize = replies.map(|reply| number(&reply)).sum();
+        assert!((1..4_000).contains(&got), "{got}");
     });
 }
 

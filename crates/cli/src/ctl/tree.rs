@@ -198,7 +198,7 @@ fn thread_kind(thread: &Thread) -> String {
 }
 
 /// A name that a terminal can show: a thread may call itself anything.
-fn clean(name: &str) -> String {
+pub fn clean(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
