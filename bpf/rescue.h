@@ -8,8 +8,8 @@
  *
  * Starved threads wait in a list, which one timer alone reads and changes. Once a second that timer looks at all
  * threads for new starved ones; so a turn takes no longer if there are more threads. The threads of a turn wait for
- * their CPU in a list of that CPU. A thread that was preempted while RCU may wait for it comes first, and has its CPU
- * until RCU no longer waits for it: the kernel ends the run when RCU has waited for 21 s.
+ * their CPU in a list of that CPU. A thread that was preempted while RCU may wait for it comes first, starves sooner,
+ * and has its CPU until RCU no longer waits for it: the kernel ends the run when RCU has waited for 21 s.
  *
  * A thread is stranded if it waits for CPUs that have all gone, or are about to go, because it is bound to them or
  * cannot migrate at present. Such a CPU takes no decisions, and cannot go before the thread has left it. So another CPU
@@ -26,12 +26,14 @@
 #include "run.h"
 
 #define STARVED_NS HLS_S(5)
+/* The same for a thread that was preempted while RCU may wait for it: all that frees memory may wait for the thread. */
+#define READER_STARVED_NS HLS_S(1)
 /*
  * How often starved threads are looked for, and the length of a round, in which each has a turn: long before sched_ext
  * would end the run.
  */
 #define RESCUE_INTERVAL_NS HLS_S(1)
-#define RESCUE_ROUND_NS HLS_S(15)
+#define RESCUE_ROUND_NS HLS_S(10)
 #define RESCUE_LONGEST_TURN_NS HLS_MS(100)
 #define RESCUE_SHORTEST_TURN_NS HLS_MS(5)
 /* The most threads that one turn looks at, to find threads that its CPUs can run. */
@@ -96,12 +98,14 @@ static __always_inline void do_what_was_left(void)
 		change_noted_cpus();
 }
 
-/* Whether the thread of v has waited for STARVED_NS, or is stranded: it is to be rescued. */
+/* Whether the thread of v has waited for too long, or is stranded: it is to be rescued. */
 static __always_inline bool is_starved(u32 v, u64 now)
 {
 	const struct engine_thread __arena *t = &domain->thread[v];
 	u64 since = t->queued_at_ns;
-	return since && (now >= since + STARVED_NS || is_stranded(t));
+	if (!since || now >= since + STARVED_NS || is_stranded(t))
+		return since;
+	return now >= since + READER_STARVED_NS && is_reader(v);
 }
 
 /* Puts v at the head of the list of starved threads. */

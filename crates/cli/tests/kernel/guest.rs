@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Programs of the tests' own, by their files.
-const OWN: [&str; 21] = [
+const OWN: [&str; 22] = [
     "saboteur",
     "mover",
     "crowd",
@@ -30,6 +30,7 @@ const OWN: [&str; 21] = [
     "upcall",
     "merger",
     "asker",
+    "grace",
     "hog",
 ];
 

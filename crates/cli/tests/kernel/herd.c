@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A herd of threads, and two more that wake each other up through pipes all the time, on whatever CPU is free: `herd
- * COUNT idle|waking|busy [bound]`; for tests. The threads of the herd sleep, or wake up about once a second, or
- * compute; bound, they may use the first CPU only. Prints `ready` when all are there; runs until it is killed.
+ * COUNT idle|waking|busy|reading [bound]`; for tests. The threads of the herd sleep, or wake up about once a second,
+ * or compute, or look up paths; bound, they may use the first CPU only. Prints `ready` when all are there; runs until
+ * it is killed.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
@@ -21,7 +22,7 @@
 #define STACK_BYTES 4096
 
 static volatile int gate;
-static volatile int is_busy;
+static volatile int is_busy, is_reading;
 static int pipes[2][2];
 
 /* A thread of the herd. It has no thread-local storage, so it calls the kernel itself, and never returns. */
@@ -34,6 +35,8 @@ static int live(void *number)
 		syscall(SYS_futex, &gate, FUTEX_WAIT, 0, NULL, NULL, 0);
 	while (is_busy)
 		;
+	while (is_reading)
+		syscall(SYS_access, "/sys/kernel/sched_ext/state", F_OK);
 	for (;;)
 		syscall(SYS_nanosleep, &rest, NULL);
 	return 0;
@@ -67,6 +70,7 @@ int main(int argc, char **argv)
 	if (!count || pipe(pipes[0]) || pipe(pipes[1]) || sched_getaffinity(0, sizeof(all), &all))
 		return 2;
 	is_busy = !strcmp(argv[2], "busy");
+	is_reading = !strcmp(argv[2], "reading");
 	for (intptr_t side = 0; side < 2; side++) {
 		pthread_t thread;
 		if (pthread_create(&thread, NULL, answer, (void *)side))

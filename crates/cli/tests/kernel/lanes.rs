@@ -63,11 +63,16 @@ pub fn all() -> Vec<Lane> {
         lone("night_gallery_in_one_engine", "night/long/gallery.sh", exact(1, 1), "TOGETHER=1\n"),
         lone("night_holds", "night/holds.sh", Machine { memory_mib: 6144, ..exact(2, 1) }, &herds()),
         lone("night_many_starve", "night/many-starve.sh", Machine { memory_mib: 6144, ..exact(1, 1) }, ""),
+        lone("night_readers", "night/readers.sh", Machine { memory_mib: 2048, ..exact(1, 1) }, ""),
         lone("night_policies_in_exact_time", "night/at-once/policies.sh", exact(1, 1), ""),
         lone("night_floods", "night/floods.sh", Machine { memory_mib: 2048, ..exact(1, 0) }, NIGHT),
         lone("night_floods_at_once", "night/floods.sh", Machine { memory_mib: 2048, ..at_once(2) }, NIGHT),
         lone("night_churn_at_once", CHURN, at_once(4), NIGHT),
         lone("night_churn_with_tickets", CHURN, with_tickets(at_once(2)), "CHURN=30\n"),
+        Lane {
+            flavour: Flavour::Rt,
+            ..lone("night_churn_in_real_time_kernel", CHURN, at_once(2), "CHURN=30\n")
+        },
         lone("night_errands_at_once", "night/long/errands.sh", at_once(4), NIGHT),
         lone("storm_churn", CHURN, at_once(8), STORM),
         lone("storm_literature", "night/at-once/literature.sh", at_once(8), STORM),
