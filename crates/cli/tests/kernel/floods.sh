@@ -12,9 +12,10 @@ begin_floods() {
 	as_nobody true
 	start /usr/kernel/floods.kdl --slack $slack
 	answers
-	mkdir -p $own/a $own/b /tmp/shared
+	mkdir -p $own/a $own/b /tmp/shared/other
 	chown -R nobody $own
-	chmod 1777 /tmp/shared
+	chmod 1777 /tmp/shared /tmp/shared/other
+	: >/tmp/go
 	echo 0 >$own/cgroup.procs
 	hogs 1
 	film=$(echo $hogs)
@@ -45,8 +46,11 @@ measure_floods() {
 	us_at_worst=$(sed 's/.*100, \([0-9]*\) us at worst.*/\1/' /tmp/asked)
 }
 
+# An attacker that cannot do what it is to do has said so; the herd has said that it is ready.
 end_floods() {
+	[ "$(cat /tmp/attack)" = ready ] || fail "an attacker has failed: $(cat /tmp/attack)"
 	end_attack
+	rm /tmp/go
 	end_hogs
 	stop
 }
