@@ -2,7 +2,7 @@
 /*
  * The two pages by which a scheduler in a process of its own (policy `user-level`) and the engine talk to each other.
  * After G. Parmer and R. West, "Predictable and Configurable Component-Based Scheduling in the Composite OS", ACM TECS
- * 13(1s), 2013, section 3.3, where kernel and schedulers share event structures.
+ * 13(1s), 2013, section 2.2, where kernel and schedulers share event structures.
  *
  * Only the engine can write the kernel page: what is in it is true. The process writes the user page. The engine reads
  * each word of the user page once, masks it, and uses it only to choose among the scheduler's own children: a wrong

@@ -2,6 +2,20 @@
 /*
  * Borrowed virtual time (K. J. Duda, D. R. Cheriton, SOSP 1999, sections 2 and 3).
  *
+ * An example, in ms: on one CPU, VP a has a share of 1 and VP b a share of 3. Each has a virtual time A: its CPU time
+ * divided by its share. The VP with the least A runs until it is ahead of the other VP by the allowance, here 6 of its
+ * CPU time. So it runs for 6 + (the other's A - its own A) * its share. Both wake up at 0 with A = 0, a first:
+ *
+ *     at  0  a runs for 6 + (0 - 0) * 1  =  6; then A is  6 for a and  0 for b
+ *     at  6  b runs for 6 + (6 - 0) * 3  = 24; then A is  6 for a and  8 for b
+ *     at 30  a runs for 6 + (8 - 6) * 1  =  8; then A is 14 for a and  8 for b
+ *     at 38  b runs for 6 + (14 - 8) * 3 = 24; then A is 14 for a and 16 for b; and so on, 8 and 24 in turn
+ *
+ * If a blocks at 38 instead, b runs alone: at 92 its A is 26. If a wakes up then, its A is raised from 14 to 26. That
+ * is not less than b's A, so b goes on for 6, and then a runs. With a `warp` of 12, what counts for a is not A but E,
+ * which is 26 - 12 / 1 = 14: a runs at once, for up to 6 + (26 - 14) * 1 = 18, until its A is 44. If a blocks then, b
+ * has had 54 when its A is 44, too: the two are even again, after 18 and 54.
+ *
  * A VP has an actual virtual time A: the CPU time that it had, divided by its share. The VP with the least effective
  * virtual time E runs. E is A, but while the VP is warped, A - warp / share: so it goes ahead of its turn, and pays
  * that back later.

@@ -118,31 +118,31 @@ pub(crate) fn change(kind: Kind) -> Change {
     Change { number: 0, kind, scheduler: None, thread: None, guarantee: None, policy: None }
 }
 
-/// What has happened to schedulers from one tree to the next.
+/// What has happened to schedulers from one tree to the next. A scheduler keeps its number and its name for life.
 pub(crate) fn between(old: &Tree, new: &Tree) -> Vec<Change> {
-    let mut found = Vec::new();
-    // A number may be another scheduler's by now: names are not given twice at a time.
-    let has = |tree: &Tree, of: &Scheduler| tree.all().find(|(_, it)| it.name == of.name).map(|(at, _)| at);
-    for (_, scheduler) in old.all().filter(|(_, scheduler)| has(new, scheduler).is_none()) {
-        found.push(Change { scheduler: Some(scheduler.name.clone()), ..change(Kind::Destroyed) });
-    }
-    for at in new.parents_first() {
-        let Some(scheduler) = new.scheduler(at) else { continue };
+    let same =
+        |tree: &Tree, at: usize, of: &Scheduler| tree.scheduler(at).is_some_and(|it| it.name == of.name);
+    let gone = old.all().filter(|(at, scheduler)| !same(new, *at, scheduler));
+    let destroyed = |(_, scheduler): (usize, &Scheduler)| Change {
+        scheduler: Some(scheduler.name.clone()),
+        ..change(Kind::Destroyed)
+    };
+    let mut found: Vec<Change> = gone.map(destroyed).collect();
+    for (at, scheduler) in new.all() {
         let about = |kind, policy: &str| Change {
             scheduler: Some(scheduler.name.clone()),
             policy: Some(policy.to_owned()),
             ..change(kind)
         };
-        let before = has(old, scheduler).and_then(|at| old.scheduler(at));
-        let lost_before = before.and_then(|before| before.lost.as_ref());
-        match (before, &scheduler.lost, lost_before) {
-            (None, ..) => {
+        let before = old.scheduler(at).filter(|_| same(old, at, scheduler));
+        match (before.map(|before| &before.lost), &scheduler.lost) {
+            (None, _) => {
                 let promised = |above: &Above| new.promised(above.edge).0.rounded_for_people();
                 let guarantee = scheduler.above.first().map(promised);
                 found.push(Change { guarantee, ..about(Kind::Created, scheduler.policy.name) });
             }
-            (Some(_), Some(lost), None) => found.push(about(Kind::Disabled, lost.policy)),
-            (Some(_), None, Some(_)) => found.push(about(Kind::Restored, scheduler.policy.name)),
+            (Some(None), Some(lost)) => found.push(about(Kind::Disabled, lost.policy)),
+            (Some(Some(_)), None) => found.push(about(Kind::Restored, scheduler.policy.name)),
             _ => {}
         }
     }

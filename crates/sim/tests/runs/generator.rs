@@ -1,44 +1,14 @@
-//! Draws hierarchies and workloads from seeds: with every policy, joins and limits, every shape and rt-app programs.
+//! Draws hierarchies and workloads from seeds: with every policy of the core, joins and limits, every shape and rt-app
+//! programs. A new policy is drawn with parameters from the ranges that it states, unless `params` knows better ones:
+//! for a policy that refuses children for which it has no room.
 //!
 //! Every file that is drawn is valid. Its text is flat: each node names its parent.
 
+use hls_core::{ParamInfo, PolicyInfo, Unit};
 use oorandom::Rand32;
 use std::fmt::Write;
 
-/// Policies that take any number of children.
-const POLICIES: [&str; 30] = [
-    "fixed-priority",
-    "time-sharing",
-    "linux",
-    "linux-eevdf",
-    "windows-2000",
-    "proportional-share",
-    "bvt",
-    "stride",
-    "sfq",
-    "lottery",
-    "sfs",
-    "eevdf",
-    "reservation",
-    "cbs",
-    "tbs",
-    "constant-utilisation-server",
-    "bss-i",
-    "pshed",
-    "resource-kernel",
-    "least-slack",
-    "rialto",
-    "rialto-nt",
-    "deferrable-server",
-    "polling-server",
-    "sporadic-server",
-    "grub",
-    "background",
-    "spring",
-    "round-robin",
-    "user-level",
-];
-/// What their agents do.
+/// What agents do.
 const AGENTS: [&str; 8] =
     ["fixed-priority", "round-robin", "stale", "dead", "storms", "loops", "garbage", "garbage"];
 const MAX_DEPTH: usize = 5;
@@ -177,8 +147,32 @@ impl Generator {
             "reservation" | "limit" | "least-slack" | "tbs" | "constant-utilisation-server" => {
                 format!("budget=\"{}\" period=\"{}\"", self.time(200, 3000), self.time(3000, 15_000))
             }
-            _ => String::new(),
+            _ => self.required(parent),
         }
+    }
+
+    /// The parameters that this policy asks of a child and has no presets for. No time is longer than the next.
+    fn required(&mut self, policy: &str) -> String {
+        let has_none = |param: &&ParamInfo| param.default.is_none();
+        let asked: Vec<&ParamInfo> =
+            policy_of(policy).into_iter().flat_map(|info| &info.vp_params).filter(has_none).collect();
+        let mut times: Vec<u64> = asked.iter().map(|_| u64::from(200 + self.below(3000)) * 1000).collect();
+        times.sort_unstable();
+        let mut text = |param: &ParamInfo, time: u64| match param.unit {
+            Unit::Time => format!("{}=\"{}ns\" ", param.name, time.clamp(param.min, param.max)),
+            Unit::Count => {
+                let more = (param.max - param.min).min(5) as u32;
+                format!("{}={} ", param.name, param.min + u64::from(self.below(more + 1)))
+            }
+        };
+        asked.into_iter().zip(times).map(|(param, time)| text(param, time)).collect()
+    }
+
+    /// A policy that takes any number of children.
+    fn any_policy(&mut self) -> &'static str {
+        let takes_many: Vec<&PolicyInfo> =
+            hls_core::policies().iter().filter(|policy| policy.max_children > 1).collect();
+        takes_many[self.below(takes_many.len() as u32) as usize].name
     }
 
     /// Parameters of a scheduler with this policy.
@@ -230,7 +224,7 @@ impl Generator {
     }
 
     fn all_schedulers(&mut self) {
-        let root = POLICIES[self.below(POLICIES.len() as u32) as usize];
+        let root = self.any_policy();
         self.scheduler(root, &[]);
         for _ in 0..self.below(9) {
             let parents = self.parents();
@@ -243,7 +237,7 @@ impl Generator {
                 0..=1 if first != second => self.scheduler("join", &[first, second]),
                 2 => self.scheduler("limit", &[first]),
                 _ => {
-                    let policy = POLICIES[self.below(POLICIES.len() as u32) as usize];
+                    let policy = self.any_policy();
                     self.scheduler(policy, &[first]);
                 }
             }
@@ -328,4 +322,8 @@ impl Generator {
         let instances = if has_two { 2 } else { 1 };
         self.tasks.push(format!(r#""{name}" : {{ "instance" : {instances}, {events} }}"#));
     }
+}
+
+fn policy_of(name: &str) -> Option<&'static PolicyInfo> {
+    hls_core::policies().iter().find(|policy| policy.name == name)
 }
