@@ -34,6 +34,8 @@ one_broke() {
 # CPUs that take turns are late by up to 100 ms, each time: the lack that is looked for below is more.
 start /usr/kernel/ctl.kdl --slack 200ms
 answers
+as_nobody "exec hls ctl watch" >/tmp/watched 2>&1 &
+watcher=$!
 hogs 2
 sh -c 'hls ctl reserve $$ "RESBH 50ms 100ms" >/dev/null && exec hog' &
 own=$! other=${hogs##* }
@@ -75,6 +77,12 @@ asks create proportional-share GROUP --below RES guarantee="RESBH 165ms 500ms"
 asks move "$member" --to GROUP share=1
 refuses 2 "below .GROUP." destroy GROUP
 hls ctl status | grep -q "GROUP .*RESBH 165ms 500ms" || fail "the tree does not have GROUP"
+# A user that watches is told so.
+is_told() { grep -qx "$1" /tmp/watched; }
+within 50 is_told "created .GROUP. (proportional-share), which is promised RESBH 165ms 500ms" ||
+	fail "nobody is not told of GROUP: $(cat /tmp/watched)"
+within 50 is_told "thread $member is below .GROUP., which promises it PS.*" ||
+	fail "nobody is not told of $member: $(cat /tmp/watched)"
 
 # Three threads are bound to one CPU, and promised more than that CPU has: a promise breaks, and hls says why.
 asks reserve "$other" "RESBH 50ms 100ms"
@@ -95,6 +103,7 @@ within 50 gone "$own" || fail "$own does not end"
 hogs_get_on 1
 end_hogs
 stop
+wait "$watcher" || fail "hls ctl watch exited with $?: $(cat /tmp/watched)"
 grep -q "^  $member .*GROUP .*PSBE" /tmp/report || fail "the report does not have the promise of GROUP"
 grep -q "^  $worst " /tmp/report || fail "the report does not have the promise that broke"
 grep -q "^  $own .*RESBH 50ms 100ms" /tmp/report || fail "the report does not have the promise to $own"
