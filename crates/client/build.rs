@@ -7,8 +7,7 @@ use zlink_idl::{Comment, CustomEnum, CustomType, Field, Interface, Type};
 
 const DEFINITION: &str = "src/hls.Control.varlink";
 
-/// Members whose numbers have fewer bits than those of the language: numbers of threads, processes and users in Linux,
-/// and of CPUs.
+/// Integers that need fewer than 64 bits, by the names of their members: numbers of threads, processes, users and CPUs.
 const NARROW: [(&str, &str); 6] = [
     ("agent", "u32"),
     ("cpus", "u16"),

@@ -70,20 +70,9 @@ impl From<io::Error> for ClientError {
 }
 
 impl<'s> Client<'s> {
-    /// Asks a server in this process, which answers a message with its NUL by a reply without its NUL, and the
-    /// descriptors that come with it. There are no subscriptions.
-    pub fn of(
-        mut answer: impl FnMut(&[u8]) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + Send + 's,
-    ) -> Client<'s> {
-        let exchange = move |message: Option<&[u8]>| {
-            message.map_or_else(|| Err(io::ErrorKind::Unsupported.into()), &mut answer)
-        };
-        Client::with(exchange)
-    }
-
     /// Asks a server to which `exchange` leads: it sends the message with its NUL that it gets, if it gets one, and
     /// returns the next reply without its NUL, and the descriptors that come with it.
-    pub fn with(
+    pub fn of(
         exchange: impl FnMut(Option<&[u8]>) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> + Send + 's,
     ) -> Client<'s> {
         Client { exchange: Box::new(exchange) }
@@ -116,7 +105,7 @@ impl Client<'static> {
             io::Error::new(error.kind(), format!("{found}, expected `hls run --engine kernel` to be running"))
         })?;
         let mut received = Vec::new();
-        Ok(Client::with(move |message| exchange(&stream, &mut received, message, PATIENCE)))
+        Ok(Client::of(move |message| exchange(&stream, &mut received, message, PATIENCE)))
     }
 }
 
@@ -221,7 +210,7 @@ mod tests {
     fn a_call_is_sent_as_the_interface_states_it() {
         let mut sent = Vec::new();
         let mut hls = Client::of(|message| {
-            sent = message.to_vec();
+            sent = message.unwrap_or_default().to_vec();
             Ok((br#"{"parameters":{"scheduler":"RES","guarantee":"RESBH 1ms 9ms"}}"#.to_vec(), Vec::new()))
         });
         let reserve = Reserve { thread: 7, guarantee: "RESBH 1ms 9ms".into(), below: None };

@@ -68,7 +68,7 @@ impl<E: RunningEngine> Manager<E> {
     }
 
     fn remove_each(&mut self, doomed: &[usize], to: usize, done: &mut Evacuated) -> Result<(), Error> {
-        done.places = self.close_places(doomed)?;
+        self.close_places(doomed, &mut done.places)?;
         for at in doomed.iter().rev() {
             let Some(name) = self.tree.scheduler(*at).map(|scheduler| scheduler.name.clone()) else {
                 continue;
@@ -89,8 +89,8 @@ impl<E: RunningEngine> Manager<E> {
     }
 
     /// Closes the places of the file below these schedulers: no thread takes them any more, and their promises end.
-    /// Returns their number.
-    fn close_places(&mut self, schedulers: &[usize]) -> Result<u64, Error> {
+    /// Counts them.
+    fn close_places(&mut self, schedulers: &[usize], count: &mut u64) -> Result<(), Error> {
         let mut tree = self.tree.clone();
         tree.slots.retain(|_, slot| !schedulers.contains(&slot.scheduler));
         let closed: Vec<GraphEdge> =
@@ -98,12 +98,13 @@ impl<E: RunningEngine> Manager<E> {
         for place in &closed {
             tree.admission.end(place.0).map_err(refused)?;
         }
-        for place in closed.iter().copied() {
+        for place in closed {
             self.engine.promise(Promisee::Place(place), &Guarantee::Null);
             self.engine.change(HierarchyChange::ClosePlace { place })?;
+            *count += 1;
         }
         self.commit(tree);
-        Ok(closed.len() as u64)
+        Ok(())
     }
 
     /// Moves all threads of a scheduler to another one, or to the default scheduler, and counts them.

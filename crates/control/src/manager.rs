@@ -161,7 +161,7 @@ impl<E: RunningEngine> Manager<E> {
         }
         self.commit(tree);
         let released = |tid: u32| Change { thread: Some(tid), ..change(Kind::Released) };
-        self.changes.add(gone.into_iter().map(released));
+        self.changes.add(|| gone.into_iter().map(released));
         Ok(())
     }
 
@@ -183,9 +183,7 @@ impl<E: RunningEngine> Manager<E> {
                 self.engine.promise(who, &self.tree.promised_to_each(at));
             }
         }
-        if self.changes.are_wanted() {
-            self.changes.add(between(&old, &self.tree));
-        }
+        self.changes.add(|| between(&old, &self.tree));
     }
 
     /// A living thread.

@@ -277,13 +277,13 @@ impl<E: RunningEngine> Manager<E> {
         self.tree.leases.remove(&tid);
         let is_placed = tree.leases.contains_key(&tid);
         self.commit(tree);
-        let kind = if is_placed { Kind::Placed } else { Kind::Released };
-        self.changes.add([Change {
+        let placed = || Change {
             scheduler: Some(scheduler.clone()),
             thread: Some(tid),
             guarantee: is_placed.then(|| guarantee.rounded_for_people()),
-            ..change(kind)
-        }]);
+            ..change(if is_placed { Kind::Placed } else { Kind::Released })
+        };
+        self.changes.add(|| [placed()]);
         Ok(Granted { scheduler, guarantee })
     }
 

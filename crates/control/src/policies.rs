@@ -316,7 +316,7 @@ impl<E: RunningEngine> Manager<E> {
         };
         let gone = before.iter().filter(|of| !has(&self.loaded, of)).map(|of| about(Kind::Unloaded, of));
         let new = self.loaded.iter().filter(|of| !has(before, of)).map(|of| about(Kind::Loaded, of));
-        self.changes.add(gone.chain(new));
+        self.changes.add(|| gone.chain(new));
     }
 
     /// Which of the loaded policies has this name.

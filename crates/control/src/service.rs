@@ -13,13 +13,14 @@ use hls_client::interface::*;
 use hls_client::{CONTROL, Client, DEFINITION};
 use hls_core::pages::VERSION;
 use serde_json::{Value, json};
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
 /// What the server does after a message.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Answer {
     /// The message to send back, its NUL included; `None`: the client wants none.
     pub message: Option<Vec<u8>>,
@@ -31,16 +32,11 @@ pub struct Answer {
     pub(crate) subscription: Option<Subscription>,
 }
 
-/// What goes with a reply.
-#[derive(Default)]
-struct Extras {
-    descriptors: Vec<OwnedFd>,
-    subscription: Option<Subscription>,
-}
-
 /// A client of a manager in this process.
 pub fn client_of<E: RunningEngine + Send>(manager: &Mutex<Manager<E>>, who: Peer) -> Client<'_> {
     Client::of(move |message| {
+        // There is no subscription without a server.
+        let message = message.ok_or(ErrorKind::Unsupported)?;
         let answer = answer(manager, who, message.strip_suffix(&[0]).unwrap_or(message));
         let mut reply = answer.message.unwrap_or_default();
         reply.pop();
@@ -53,28 +49,23 @@ pub fn answer<E: RunningEngine>(manager: &Mutex<Manager<E>>, who: Peer, message:
     let call = match call(message) {
         Ok(call) => call,
         Err(fault) => {
-            let close = fault.is_fatal;
-            return Answer {
-                message: Some(fault.message()),
-                descriptors: Vec::new(),
-                close,
-                subscription: None,
-            };
+            return Answer { message: Some(fault.message()), close: fault.is_fatal, ..Answer::default() };
         }
     };
     let is_oneway = call.is_oneway;
-    let mut extras = Extras::default();
-    let result = dispatch(manager, who, call, &mut extras);
-    let Extras { descriptors, subscription } = extras;
-    let message = result.map_or_else(|fault| fault.message(), |value| reply(&value, subscription.is_some()));
-    Answer { message: (!is_oneway).then_some(message), descriptors, close: false, subscription }
+    let mut answer = Answer::default();
+    let message = match dispatch(manager, who, call, &mut answer) {
+        Ok(value) => reply(&value, answer.subscription.is_some()),
+        Err(fault) => fault.message(),
+    };
+    Answer { message: (!is_oneway).then_some(message), ..answer }
 }
 
 fn dispatch<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
     call: Call,
-    extras: &mut Extras,
+    answer: &mut Answer,
 ) -> Result<Value, Fault> {
     let Call { method, mut parameters, wants_more, .. } = call;
     let not_found = || Fault::of_service("MethodNotFound", json!({ "method": method }));
@@ -83,10 +74,7 @@ fn dispatch<E: RunningEngine>(
         (CONTROL, name) => {
             let request = Request::read(name, &mut parameters)?.ok_or_else(not_found)?;
             parameters.finish()?;
-            if let (Request::Watch(_), false) = (&request, wants_more) {
-                return Err(Fault::of_service("ExpectedMore", json!({})));
-            }
-            control(manager, who, request, extras)
+            control(manager, who, request, wants_more, answer)
         }
         (SERVICE, "GetInfo") => {
             parameters.finish()?;
@@ -121,12 +109,13 @@ fn description(interface: &str) -> Result<Value, Fault> {
     Ok(json!({ "description": description }))
 }
 
-/// Carries out a request of our interface. What goes with the reply is put into `extras`.
+/// Carries out a request of our interface. What goes with the reply is put into `answer`.
 fn control<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
     request: Request,
-    extras: &mut Extras,
+    wants_more: bool,
+    answer: &mut Answer,
 ) -> Result<Value, Fault> {
     match request {
         Request::Status(Status {}) => match with(manager, Manager::sketch)? {
@@ -154,10 +143,10 @@ fn control<E: RunningEngine>(
         Request::Message(Message { thread, parameter, value }) => {
             granted::<Message>(with(manager, |it| it.message(who, thread, &parameter, &value))?)
         }
-        Request::Promote(call) => promote(manager, who, call, extras),
+        Request::Promote(call) => promote(manager, who, call, answer),
         Request::Pages(Pages { name }) => {
             let (width, pages) = with(manager, |it| it.pages(who, &name))?;
-            extras.descriptors.extend([pages.kernel, pages.user]);
+            answer.descriptors.extend([pages.kernel, pages.user]);
             reply_to::<Pages>(PagesReply { width, version: VERSION })
         }
         Request::Demote(Demote { name }) => reply_to::<Demote>(with(manager, |it| it.demote(who, &name))?),
@@ -170,12 +159,13 @@ fn control<E: RunningEngine>(
         Request::Resume(Resume { thread }) => {
             reply_to::<Resume>(ResumeReply { by: with(manager, |it| it.resume(who, thread))? })
         }
+        Request::Watch(Watch {}) if !wants_more => Err(Fault::of_service("ExpectedMore", json!({}))),
         Request::Watch(Watch {}) => {
-            extras.subscription = Some(with(manager, |it| Ok(it.changes.subscribe()))?);
+            answer.subscription = Some(with(manager, |it| Ok(it.changes.subscribe()))?);
             reply_to::<Watch>(WatchReply { changes: vec![] })
         }
         Request::Messenger(Messenger {}) => {
-            extras.descriptors.push(with(manager, Manager::messenger)?);
+            answer.descriptors.push(with(manager, Manager::messenger)?);
             reply_to::<Messenger>(MessengerReply {})
         }
         Request::Policies(Policies {}) => {
@@ -199,11 +189,11 @@ fn promote<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
     who: Peer,
     Promote { name, below, agent, parameters }: Promote,
-    extras: &mut Extras,
+    answer: &mut Answer,
 ) -> Result<Value, Fault> {
     let promote = |manager: &mut Manager<E>| manager.promote(who, &name, &below, agent, &parameters);
     let Promoted { granted, width, pages } = with_policy(manager, promote)?;
-    extras.descriptors.extend([pages.kernel, pages.user]);
+    answer.descriptors.extend([pages.kernel, pages.user]);
     let CreateReply { scheduler, guarantee } = sent(granted);
     reply_to::<Promote>(PromoteReply { scheduler, guarantee, width, version: VERSION })
 }

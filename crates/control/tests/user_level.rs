@@ -303,8 +303,10 @@ fn a_demotion_that_fails_says_what_it_has_done() {
 /// The same if the second of two threads cannot be moved, and if a place of the file was closed before.
 #[test]
 fn a_demotion_that_fails_says_all_that_it_has_done() {
-    let file =
-        FILE.replace("thread \"first\" share=1", "user-level \"MINE\" share=1 { thread \"first\" slot=5; }");
+    let file = FILE.replace(
+        "thread \"first\" share=1",
+        "user-level \"MINE\" share=1 { thread \"first\" slot=5; thread \"second\" slot=6; }",
+    );
     let fails = |steps| {
         let mut manager = manager_of(&file);
         for tid in [FIRST, SECOND] {
@@ -315,10 +317,11 @@ fn a_demotion_that_fails_says_all_that_it_has_done() {
     };
     let after =
         |done: &str| format!("found a failure that a test asked for; before this, the request {done}");
-    let closed = "closed 1 place of the hierarchy file";
-    assert_eq!(fails(1), after(closed));
-    assert_eq!(fails(2), after(&format!("{closed} and moved 1 thread")));
-    assert_eq!(fails(3), after(&format!("{closed} and moved 2 threads")));
+    assert_eq!(fails(1), after("closed 1 place of the hierarchy file"));
+    let closed = "closed 2 places of the hierarchy file";
+    assert_eq!(fails(2), after(closed));
+    assert_eq!(fails(3), after(&format!("{closed} and moved 1 thread")));
+    assert_eq!(fails(4), after(&format!("{closed} and moved 2 threads")));
 }
 
 /// A thread that becomes the agent of ever deeper schedulers reaches a limit; when it ends, all of them are

@@ -1,6 +1,9 @@
 //! Structs of C for Rust. What C states, Rust repeats once, with the same names; tests have a C compiler compare the
 //! places and sizes of all members.
 
+#[cfg(test)]
+pub(crate) mod tests;
+
 /// Declares a struct with the layout of a struct of C: `mirror! { pub struct VpImage = "struct hls_vp" { ... } }`. A
 /// member has its name in C. If its name begins with `_`, it stands for members of C that Rust does not read, and only
 /// the places of its neighbours are compared.

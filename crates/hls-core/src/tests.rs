@@ -3,11 +3,9 @@
 use crate::pages::{KernelPage, KernelSlot, UserPage};
 use crate::{
     Call, CpuImage, HeadImage, NodeImage, Op, PagesImage, PolicyProperties, SchedulerImage, StepImage,
-    TreeNodeImage, VpImage, ffi, limits, policy,
+    TreeNodeImage, VpImage, ffi, limits, mirror, policy,
 };
 use std::ffi::CStr;
-use std::io::Write;
-use std::process::{Command, Stdio};
 
 #[test]
 fn limits_are_those_of_the_c_side() {
@@ -79,19 +77,8 @@ fn exchanged_members_are_noticed() {
 
 /// What a compiler says of this text, after the headers of the core.
 fn compiler_errors(text: &str) -> String {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let flags = std::fs::read_to_string(format!("{root}/core/port/native.flags")).unwrap();
-    let flags = flags.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
-    let text = format!("#include \"core/call.h\"\n#include \"core/port/pages.h\"\n{text}");
-    let mut compiler = Command::new("cc")
-        .args(flags)
-        .args(["-I", root, "-fsyntax-only", "-x", "c", "-"])
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    compiler.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    String::from_utf8(compiler.wait_with_output().unwrap().stderr).unwrap()
+    let headers = "#include \"core/call.h\"\n#include \"core/port/pages.h\"\n";
+    mirror::tests::compiler_errors("cc", "native.flags", &format!("{headers}{text}"))
 }
 
 #[test]

@@ -616,11 +616,13 @@ impl Calls for Domain {
 }
 
 #[cfg(test)]
+#[path = "../../hls-core/src/mirror/tests.rs"]
+mod compiler;
+
+#[cfg(test)]
 mod tests {
-    use super::{Brand, CpuEntry, Layout, ThreadEntry};
+    use super::{Brand, CpuEntry, Layout, ThreadEntry, compiler};
     use crate::next_engine::Message;
-    use std::io::Write;
-    use std::process::{Command, Stdio};
 
     #[test]
     fn members_have_the_places_of_the_c_side() {
@@ -644,18 +646,6 @@ mod tests {
 
     /// What the compiler of the engine says of this text, after the engine's header.
     fn compiler_errors(text: &str) -> String {
-        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-        let flags = std::fs::read_to_string(format!("{root}/core/port/bpf.flags")).unwrap();
-        let flags = flags.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
-        let mut compiler = Command::new("clang-19")
-            .args(flags)
-            .args(["-I", root, "-fsyntax-only", "-x", "c", "-"])
-            .stdin(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let text = format!("#include \"bpf/domain.h\"\n{text}");
-        compiler.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-        String::from_utf8(compiler.wait_with_output().unwrap().stderr).unwrap()
+        compiler::compiler_errors("clang-19", "bpf.flags", &format!("#include \"bpf/domain.h\"\n{text}"))
     }
 }

@@ -59,7 +59,7 @@ mod tests {
     /// A server that sends these messages, and then ends.
     fn watched(messages: &[&str], json: bool) -> String {
         let mut messages = messages.iter();
-        let hls = Client::with(move |_| match messages.next() {
+        let hls = Client::of(move |_| match messages.next() {
             Some(message) => Ok((message.as_bytes().to_vec(), Vec::new())),
             None => Err(ErrorKind::UnexpectedEof.into()),
         });
