@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 }
 
 fn here() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernel")
 }
 
 /// Runs only on a host with a kernel without sched_ext, so that the test can never attach a scheduler to the host.

@@ -70,7 +70,7 @@ fn compiled(name: &str, folder: &Path) -> PathBuf {
     let program = folder.join(name);
     let status = Command::new("gcc")
         .args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-I"])
-        .arg(here().join("../../../.."))
+        .arg(here().join("../.."))
         .arg(here().join(name).with_extension("c"))
         .arg("-o")
         .arg(&program)
@@ -81,7 +81,7 @@ fn compiled(name: &str, folder: &Path) -> PathBuf {
 
 /// The folder in which the test machine's kernel is kept, and programs that were built from its source.
 pub fn cache() -> PathBuf {
-    here().join("../../../../.cache/vm")
+    here().join("../../.cache/vm")
 }
 
 /// Copies the policies of the examples, of the gallery and of these tests, and builds the engines that the scripts
@@ -91,10 +91,9 @@ fn built_policies(folder: &Path, scripts: &[Script]) -> PathBuf {
     for folder in [&copies, &cache] {
         fs::create_dir(folder).unwrap();
     }
-    let sources =
-        ["examples/policies", "crates/policy-build/tests/gallery", "crates/cli/tests/kernel/policies"];
+    let sources = ["examples/policies", "crates/policy-build/tests/gallery", "tests/kernel/policies"];
     for source in sources {
-        for entry in fs::read_dir(here().join("../../../..").join(source)).unwrap() {
+        for entry in fs::read_dir(here().join("../..").join(source)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "c") {
                 fs::copy(&path, copies.join(path.file_name().unwrap())).unwrap();
