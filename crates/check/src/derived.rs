@@ -79,18 +79,22 @@ impl Derived {
     /// The topology of the plan for people: where an edge asks for more than it gets, its guarantee says so.
     pub fn with_refusals(&self, plan: &Plan) -> Topology {
         let mut topology = Topology::clone(&plan.topology);
-        let of_schedulers = plan.edges.iter().flat_map(|edge| edge.vps.iter().map(|vp| (edge.edge, 0, *vp)));
-        let of_threads = plan.threads().map(|thread| (thread.edge, thread.instance, thread.vp));
-        for (edge, instance, vp) in of_schedulers.chain(of_threads) {
-            if let Some(need) = &plan.hierarchy.edge(edge).requested
-                && let Some(index) = self.input.graph_edge_of(edge, instance)
-                && self.refused[index]
-            {
-                let text = &mut topology.vps[vp.index()].guarantee;
-                *text = format!("{text}, but needs {}", need.rounded_for_people()).into();
-            }
+        for (vp, need) in self.refusals(plan) {
+            let text = &mut topology.vps[vp.index()].guarantee;
+            *text = format!("{text}, but needs {}", need.rounded_for_people()).into();
         }
         topology
+    }
+
+    /// The VPs that are not promised what the file asks for, with the guarantee that it asks for.
+    pub fn refusals<'p>(&self, plan: &'p Plan) -> impl Iterator<Item = (ObservedVp, &'p Guarantee)> {
+        let of_schedulers = plan.edges.iter().flat_map(|edge| edge.vps.iter().map(|vp| (edge.edge, 0, *vp)));
+        let of_threads = plan.threads().map(|thread| (thread.edge, thread.instance, thread.vp));
+        of_schedulers.chain(of_threads).filter_map(|(edge, instance, vp)| {
+            let need = plan.hierarchy.edge(edge).requested.as_ref()?;
+            let index = self.input.graph_edge_of(edge, instance)?;
+            self.refused[index].then_some((vp, need))
+        })
     }
 
     /// What the monitor is to hold against the run. The schedulers that are added for `hls` itself are not judged: no

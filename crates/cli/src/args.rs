@@ -218,6 +218,9 @@ pub struct CheckArgs {
     /// Show how the guarantee of this scheduler or thread follows (may be given several times)
     #[arg(long, value_name = "NAME")]
     pub explain: Vec<String>,
+    /// Print the answer as JSON, for programs
+    #[arg(long, conflicts_with = "explain")]
+    pub json: bool,
     /// How guarantees are derived
     #[command(flatten)]
     pub rules: RulesArgs,

@@ -4,7 +4,7 @@ use crate::args::BaselineArgs;
 use crate::exit::{Error, StandardError, Verdict, say};
 use crate::input::{self, HierarchyFile};
 use crate::output::output;
-use crate::run::DEFAULT_LENGTH;
+use hls_facade::DEFAULT_LENGTH;
 use hls_report::json::write_json;
 use hls_report::table::write_threads_alone;
 use std::io::Write;

@@ -4,13 +4,8 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// A command that came to its end.
-pub enum Verdict {
-    /// Every guarantee that the command looked at holds, or it looked at none.
-    Kept,
-    /// A guarantee does not hold, or did not.
-    Violated,
-}
+/// How a command came to its end.
+pub use hls_facade::Verdict;
 
 /// Why a command did not come to its end.
 pub enum Error {
@@ -60,8 +55,7 @@ pub fn of_run(outcome: Result<u8, Error>) -> ExitCode {
 /// What `main` returns.
 pub fn code(outcome: Result<Verdict, Error>) -> ExitCode {
     match outcome {
-        Ok(Verdict::Kept) => ExitCode::SUCCESS,
-        Ok(Verdict::Violated) => ExitCode::from(1),
+        Ok(verdict) => ExitCode::from(verdict.exit_code()),
         Err(Error::Reported) => ExitCode::from(2),
         Err(Error::Input(message)) => {
             say(format_args!("hls: {message}"));

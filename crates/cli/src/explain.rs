@@ -1,8 +1,8 @@
 //! `--explain`: how the guarantee on an edge follows, step by step.
 
 use crate::exit::Error;
-use crate::input::names;
 use hls_check::Derived;
+use hls_hierarchy::listed;
 use hls_hierarchy::model::{Child, Hierarchy, ModelEdge};
 use hls_plan::Plan;
 use std::io::{self, Write};
@@ -35,7 +35,7 @@ impl<'a> Explained<'a> {
             return Ok(Explained { name, edges: vec![thread.edge], instance: thread.instance });
         }
         let schedulers = hierarchy.schedulers.iter().map(|scheduler| scheduler.name.as_str());
-        let all = names(schedulers.chain(hierarchy.threads.iter().map(|thread| thread.name.as_str())));
+        let all = listed(schedulers.chain(hierarchy.threads.iter().map(|thread| thread.name.as_str())));
         Err(Error::Input(format!(
             "--explain: found `{name}`, expected a scheduler or thread of the file: {all}"
         )))

@@ -5,13 +5,13 @@ mod warps;
 
 use crate::args::FitArgs;
 use crate::exit::{Error, Verdict};
-use crate::input::{self, HierarchyFile, names};
+use crate::input::{self, HierarchyFile};
 use crate::output::output;
-use crate::verdict::{kept, left_out};
 use hls_calculus::tasks::{Fit, Miss};
 use hls_calculus::{Continuity, Guarantee, Rational, ceil_nanos};
 use hls_check::{Derived, ReservationChange, ThreadTasks};
-use hls_hierarchy::Severity;
+use hls_facade::{kept, left_out};
+use hls_hierarchy::{Severity, listed};
 use hls_plan::Plan;
 use hls_report::layout::{Column, number, text, write_rows};
 use hls_report::tree::write_machine;
@@ -114,13 +114,13 @@ fn wanted<'p>(
     all: Vec<ThreadTasks<'p>>,
     asked: &[String],
 ) -> Result<Vec<ThreadTasks<'p>>, Error> {
-    let known = || names(all.iter().map(|of_thread| of_thread.name));
+    let known = || listed(all.iter().map(|of_thread| of_thread.name));
     if let Some(unknown) = asked.iter().find(|name| all.iter().all(|of_thread| of_thread.name != **name)) {
         let expected = format!("expected a thread with tasks: {}", known());
         return Err(Error::Input(format!("--thread: found `{unknown}`, {expected}")));
     }
     if all.is_empty() {
-        let threads = names(plan.hierarchy.threads.iter().map(|thread| thread.name.as_str()));
+        let threads = listed(plan.hierarchy.threads.iter().map(|thread| thread.name.as_str()));
         let expected = "expected one with `tasks`, or a `periodic` one that asks for a guarantee";
         return Err(Error::Input(format!(
             "found no thread whose tasks could be fitted ({threads}), {expected}"

@@ -3,7 +3,7 @@
 use crate::cpus::{self, AskedCpus};
 use crate::exit::{Error, say};
 use hls_hierarchy::model::{Hierarchy, LoadStatement, Who};
-use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source};
+use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source, listed};
 use hls_plan::{Plan, PlanError};
 use hls_session::LoadedPolicies;
 use hls_workload::WorkloadError;
@@ -12,9 +12,6 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
-
-/// The most names that a message lists.
-const MAX_NAMES: usize = 12;
 
 /// The bytes of a file, or why it cannot be read. A file without an end, such as `/dev/zero`, is refused.
 fn read(path: &Path) -> Result<Vec<u8>, String> {
@@ -44,6 +41,8 @@ pub struct HierarchyFile {
     pub hierarchy: Hierarchy,
     /// The file's name and text, to print places in it.
     pub source: Source,
+    /// What was warned of.
+    pub warnings: Vec<Diagnostic>,
     /// The policies that the file loads.
     pub policies: LoadedPolicies,
     /// What decided how many CPUs the machine has, where the file did not.
@@ -62,7 +61,7 @@ pub fn hierarchy(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile,
         Ok((hierarchy, warnings)) => {
             report(&source, &warnings);
             let cpus_from = cpus::origin(asked, &hierarchy.machine)?;
-            Ok(HierarchyFile { hierarchy, source, policies, cpus_from })
+            Ok(HierarchyFile { hierarchy, source, warnings, policies, cpus_from })
         }
         Err(errors) => {
             report(&source, &errors);
@@ -194,7 +193,7 @@ pub fn plan(hierarchy: Hierarchy, (workload, source): &SourcedWorkload) -> Resul
 fn misfit(workload: &Workload, error: PlanError) -> Diagnostic {
     let (task, found, expected) = match error {
         PlanError::NoSuchThread { task, threads } => {
-            let threads = names(threads.iter().map(String::as_str));
+            let threads = listed(threads.iter().map(String::as_str));
             (task, "no thread of that name".into(), format!("the name of one in the hierarchy: {threads}"))
         }
         PlanError::Instances { thread, in_hierarchy, in_workload } => {
@@ -218,16 +217,6 @@ fn misfit(workload: &Workload, error: PlanError) -> Diagnostic {
     let message = if task.is_empty() { "the workload".into() } else { format!("task `{task}`") };
     let severity = Severity::Error;
     Diagnostic { severity, span, message, found, expected, help: None, first: None }
-}
-
-/// Names in quotes, [`MAX_NAMES`] at most; the others are counted.
-pub fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    let all: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    let shown = all[..all.len().min(MAX_NAMES)].join(", ");
-    match all.len().saturating_sub(MAX_NAMES) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }
 
 /// Prints what is wrong and where: a line each, or on a terminal with the file's text drawn around the place.

@@ -24,7 +24,6 @@ mod run;
 mod script;
 mod tasks;
 mod trial;
-mod verdict;
 mod virtual_time;
 
 use args::{Args, Command};

@@ -6,23 +6,18 @@ use crate::input::{self, HierarchyFile};
 use crate::output::output;
 use crate::progress::{Progress, Waiting, seconds};
 use crate::script::Script;
-use crate::verdict::Checked;
 use crate::virtual_time::borrowers;
-use hls_check::{Derived, hold_to_bounds};
+use hls_facade::{Checked, DEFAULT_LENGTH, Judge, made_up};
 use hls_hierarchy::Source;
-use hls_hierarchy::model::{Hierarchy, Thread};
+use hls_hierarchy::model::Hierarchy;
 use hls_report::json::write_json;
 use hls_report::table::{write_tables, write_verdict};
 use hls_report::tree::write_tree;
 use hls_session::{Options, Outcome, Step, Subject};
 use hls_units::Nanos;
-use hls_workload::program::Workload;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
-
-/// How long a run lasts if neither `--for` nor the workload says.
-pub const DEFAULT_LENGTH: Nanos = Nanos::from_secs(10);
 
 /// Starts a run in the kernel as a process of its own and supervises it; returns that process's exit code.
 #[cfg(feature = "kernel")]
@@ -34,7 +29,7 @@ pub fn keep() -> Result<u8, Error> {
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
-    let HierarchyFile { hierarchy, source, policies, cpus_from } = match args.engine {
+    let HierarchyFile { hierarchy, source, policies, cpus_from, .. } = match args.engine {
         Engine::Sim => input::hierarchy(&args.file, args.machine.cpus)?,
         Engine::Kernel => input::hierarchy_for_kernel(&args.file, args.machine.cpus)?,
     };
@@ -42,18 +37,15 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let length = args.length.or(workload.0.duration);
     let hierarchy = if args.script.is_some() { to_be_changed(hierarchy, args.engine)? } else { hierarchy };
     match args.engine {
-        Engine::Sim => say_who_is_made_up(&hierarchy, &workload.0),
+        Engine::Sim => made_up(&hierarchy, &workload.0).iter().for_each(say),
         Engine::Kernel => {
             input::refuse_agents(&hierarchy, &source)?;
             input::is_here(&hierarchy, &source)?;
         }
     }
-    let mut plan = input::plan(hierarchy, &workload)?;
-    let derived = Derived::new(&plan, args.rules);
-    derived.write_on(&mut plan);
-    let problems = derived.problems(&plan);
-    input::report(&source, &problems);
-    match (problems.is_empty(), &args.script) {
+    let checked = Checked::new(input::plan(hierarchy, &workload)?, args.rules);
+    input::report(&source, &checked.problems);
+    match (checked.problems.is_empty(), &args.script) {
         (true, _) => {}
         (false, None) => say("note: the check fails, as said above; the run shows what comes of it"),
         (false, Some(_)) => {
@@ -62,25 +54,21 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
         }
     }
 
-    let machine = &plan.hierarchy.machine;
+    let machine = &checked.plan.hierarchy.machine;
     let is_real = matches!(args.engine, Engine::Kernel);
     if is_real && (machine.tick_hz.is_some() || !machine.interrupts.is_empty()) {
         say("note: the ticks and interrupts of the file are the simulator's; this machine has its own");
     }
     let tick = machine.tick_hz.filter(|_| !is_real);
-    let topology = derived.with_refusals(&plan);
-    let checked = Checked::new(&derived, !problems.is_empty(), 0, machine).sentence();
-    let mut bounds = derived.response_bounds(&plan);
-    if args.script.is_some() {
-        // A change may bring siblings that nothing is known of.
-        bounds.retain(|bound| bound.resting_on.is_empty());
-    }
+    let topology = checked.derived.with_refusals(&checked.plan);
+    let judge = Judge::new(&checked, args.script.is_some());
+    let failed_check = (!checked.problems.is_empty()).then(|| checked.sentence(&checked.task_problems()));
+    let Checked { plan, derived, .. } = checked;
     let subject = Subject { plan, derived: &derived, policies: &policies };
     let Outcome { mut result, refused } = carry_out(args, subject, length, &source)?;
     // A job of a real thread takes longer than its file says, by the cost of switches and of the kernel, which is not
     // known.
-    hold_to_bounds(&mut result, &bounds, if is_real { Nanos::MAX } else { args.slack() });
-    let kept = result.is_kept();
+    let verdict = judge.judge(&mut result, if is_real { Nanos::MAX } else { args.slack() });
 
     let mut out = output();
     if args.json {
@@ -91,20 +79,18 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
         write_tables(&mut out, &result)?;
         writeln!(out)?;
         say_where(&mut out, args)?;
-        if !problems.is_empty() {
-            writeln!(out, "check: {checked}")?;
-        }
+        failed_check.iter().try_for_each(|sentence| writeln!(out, "check: {sentence}"))?;
         write!(out, "run: ")?;
         write_verdict(&mut out, &result)?;
     }
     out.flush()?;
-    if !kept {
+    if !result.is_kept() {
         say_what_was_idealised(tick, result.overhead);
     }
     if refused > 0 {
         say(format_args!("{refused} of the script's changes were refused, as said above"));
     }
-    Ok(if kept && refused == 0 && problems.is_empty() { Verdict::Kept } else { Verdict::Violated })
+    Ok(if refused > 0 { Verdict::Violated } else { verdict })
 }
 
 /// Prints what guarantees and bounds leave out of account, where this machine has it: ticks, and the cost of switches.
@@ -130,28 +116,6 @@ fn to_be_changed(hierarchy: Hierarchy, engine: Engine) -> Result<Hierarchy, Erro
             let instead = "in the kernel, `hls ctl`, `hls load` and `hls unload` change it while it runs";
             Err(Error::Input(format!("--script is for the simulator; {instead}")))
         }
-    }
-}
-
-/// Prints the names of the threads that stand for real ones and have no behaviour in file or workload: the simulator
-/// makes their behaviour up.
-fn say_who_is_made_up(hierarchy: &Hierarchy, workload: &Workload) {
-    let is_described = |thread: &Thread| {
-        thread.program.is_some() || workload.tasks.iter().any(|task| task.name == thread.name)
-    };
-    let threads = hierarchy.threads.iter().enumerate();
-    // What an agent does is no workload.
-    let made_up = threads
-        .filter(|(at, thread)| {
-            thread.who.is_some() && !is_described(thread) && hierarchy.scheduler_of_agent(*at).is_none()
-        })
-        .map(|(_, thread)| thread);
-    let names = input::names(made_up.map(|thread| thread.name.as_str()));
-    if !names.is_empty() {
-        say(format_args!(
-            "note: the simulator knows no real threads, and takes these to compute all the time: {names} \
-             (a workload in their braces, or --workload, says what they do)"
-        ));
     }
 }
 

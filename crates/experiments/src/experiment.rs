@@ -64,13 +64,14 @@ impl Experiment {
     /// Measures every row of [`Experiment::rows`]. Rows of one file and length that follow each other share a run.
     ///
     /// # Errors
-    /// Why rows could not be measured.
+    /// Why rows could not be measured, and which jobs took longer than the bound that `hls check` has for them.
     pub fn carry_out(&self, options: &Options) -> Result<Vec<Finding>, Vec<String>> {
         let (mut findings, mut errors) = (Vec::new(), Vec::new());
         for rows in self.rows.chunk_by(|a, b| (&a.file, a.run) == (&b.file, b.run)) {
             let path = self.folder.join(format!("{}.kdl", rows[0].file));
             match run_file(&path, rows[0].run, options) {
                 Ok(outcome) => {
+                    errors.extend(outcome.late().map(|late| format!("{}: {late}", path.display())));
                     for row in rows {
                         match row.measure.take(&outcome, &row.of) {
                             Ok(measured) => findings.push(Finding { row: row.clone(), measured }),

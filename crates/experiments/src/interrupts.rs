@@ -5,7 +5,9 @@
 
 use crate::boot::{ExactVm, compiled, root, script_with_hls};
 use crate::chart::{Chart, Line};
-use crate::run::{planned, simulate};
+use crate::run::planned;
+use hls_calculus::Mode;
+use hls_facade::{Checked, run};
 use hls_sim::Options;
 use hls_units::Nanos;
 use hls_vm::Guest;
@@ -198,11 +200,13 @@ fn carry_out(folder: &Path, hierarchy: usize, sent: Rates, options: &Options) ->
     let name = file.display().to_string();
     let failed = |error: &dyn std::fmt::Display| vec![format!("{name}: {error}")];
     let text = std::fs::read(&file).map_err(|error| failed(&error))?;
-    let (mut plan, _) = planned(&name, &text, &Workload::default())?;
+    let mut plan = planned(&name, &text, &Workload::default())?;
     for (interrupt, rate) in plan.hierarchy.machine.interrupts.iter_mut().zip(sent) {
         interrupt.every = distances(rate);
     }
-    let result = simulate(&plan, Vec::new(), LENGTH, options).map_err(|error| failed(&error))?;
+    let checked = Checked::new(plan, Mode::Tight);
+    let (result, _) =
+        run(&checked, LENGTH, Nanos::ZERO, options, &mut |_| ()).map_err(|error| failed(&error))?;
     let jobs = |is_one: &dyn Fn(&str) -> bool| {
         let threads = result.threads.iter();
         let those = threads.filter(|thread| is_one(result.topology.child_name(thread.vp)));

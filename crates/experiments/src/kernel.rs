@@ -11,9 +11,10 @@ use crate::files::read;
 use crate::finding::{Comparison, Finding};
 use crate::measure::Measure;
 use crate::report::{RunReport, ThreadReport, bursts};
-use crate::run::{Outcome, planned};
+use crate::run::{Outcome, checked};
 use hls_calculus::{Guarantee, Mode, floor_nanos};
 use hls_check::Derived;
+use hls_facade::Checked;
 use hls_monitor::observe::Observer;
 use hls_plan::Plan;
 use hls_units::Nanos;
@@ -78,7 +79,7 @@ impl<'a> Run<'a> {
     fn new(folder: &Path, rows: &'a [Expectation]) -> Result<Run<'a>, Vec<String>> {
         let Expectation { file, run, .. } = &rows[0];
         let path = folder.join(format!("{file}.kdl"));
-        let (plan, _) = planned(&path.display().to_string(), &read(&path)?, &Workload::default())?;
+        let Checked { plan, .. } = checked(&path.display().to_string(), &read(&path)?, &Workload::default())?;
         let has_machine = folder.join(MACHINE).is_file();
         Ok(Run { rows, has_machine, name: format!("{file}-{run}"), plan })
     }

@@ -2,14 +2,14 @@
 //! engines give their results in the same form.
 
 use hls_calculus::Mode;
-use hls_check::Derived;
+use hls_check::{Derived, LeftOut};
+use hls_facade::Checked;
 use hls_hierarchy::Source;
 use hls_hierarchy::model::Child;
 use hls_monitor::event::ObservedVp;
-use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::RunResult;
 use hls_plan::Plan;
-use hls_sim::{Options, Simulation};
+use hls_sim::Options;
 use hls_units::Nanos;
 use hls_workload::program::Workload;
 
@@ -17,7 +17,7 @@ use hls_workload::program::Workload;
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub(crate) plan: Plan,
-    /// What each thread and scheduler got.
+    /// What each thread and scheduler got, and the bounds that its jobs were held to.
     pub result: RunResult,
     /// If the CPU time of a thread was traced, how much CPU time beyond its budget it had in each period of its hard
     /// reservation, in order of size; otherwise empty.
@@ -36,49 +36,35 @@ pub fn run(
     length: Nanos,
     options: &Options,
 ) -> Result<Outcome, Vec<String>> {
-    let (plan, promises) = planned(name, text, workload)?;
-    let result =
-        simulate(&plan, promises, length, options).map_err(|error| vec![format!("{name}: {error}")])?;
-    Ok(Outcome { plan, result, overruns: Vec::new() })
+    let checked = checked(name, text, workload)?;
+    let (result, _) = hls_facade::run(&checked, length, Nanos::ZERO, options, &mut |_| ())
+        .map_err(|error| vec![format!("{name}: {error}")])?;
+    Ok(Outcome { plan: checked.plan, result, overruns: Vec::new() })
+}
+
+/// Plans a run.
+///
+/// # Errors
+/// All errors of the text, or of how the workload fits it.
+pub(crate) fn planned(name: &str, text: &[u8], workload: &Workload) -> Result<Plan, Vec<String>> {
+    let source = Source::new(name, text);
+    let (hierarchy, _warnings) = hls_hierarchy::read(text)
+        .map_err(|errors| errors.iter().map(|error| source.line(error)).collect::<Vec<_>>())?;
+    Plan::new(hierarchy, workload)
+        .map_err(|errors| errors.iter().map(|error| format!("{name}: {error}")).collect())
 }
 
 /// Plans a run, and derives what each VP is promised.
 ///
 /// # Errors
 /// The errors of [`run`] before the run begins.
-pub(crate) fn planned(
-    name: &str,
-    text: &[u8],
-    workload: &Workload,
-) -> Result<(Plan, Vec<Promise>), Vec<String>> {
-    let source = Source::new(name, text);
-    let (hierarchy, _warnings) = hls_hierarchy::read(text)
-        .map_err(|errors| errors.iter().map(|error| source.line(error)).collect::<Vec<_>>())?;
-    let plan = Plan::new(hierarchy, workload)
-        .map_err(|errors| errors.iter().map(|error| format!("{name}: {error}")).collect::<Vec<_>>())?;
-    let derived = Derived::new(&plan, Mode::Tight);
-    let problems = derived.problems(&plan);
-    if !problems.is_empty() {
-        return Err(problems.iter().map(|problem| source.line(problem)).collect());
+pub(crate) fn checked(name: &str, text: &[u8], workload: &Workload) -> Result<Checked, Vec<String>> {
+    let checked = Checked::new(planned(name, text, workload)?, Mode::Tight);
+    if !checked.problems.is_empty() {
+        let source = Source::new(name, text);
+        return Err(checked.problems.iter().map(|problem| source.line(problem)).collect());
     }
-    let promises = derived.promises(&plan);
-    Ok((plan, promises))
-}
-
-/// Runs a plan, and holds what it gives against the promises.
-pub(crate) fn simulate(
-    plan: &Plan,
-    promises: Vec<Promise>,
-    length: Nanos,
-    options: &Options,
-) -> Result<RunResult, hls_sim::Failure> {
-    let mut observer = Observer::new(plan.topology.clone(), promises);
-    let mut simulation = Simulation::new(plan.clone(), options.clone())?;
-    simulation.run_until(length, &mut |record| observer.observe(record))?;
-    simulation.end(&mut |record| observer.observe(record));
-    let mut result = observer.finish(length);
-    simulation.complete(&mut result);
-    Ok(result)
+    Ok(checked)
 }
 
 impl Outcome {
@@ -87,6 +73,16 @@ impl Outcome {
     pub fn is_on_ideal_machine(&self) -> bool {
         let machine = &self.plan.hierarchy.machine;
         machine.tick_hz.is_none() && machine.interrupts.is_empty()
+    }
+
+    /// The threads with a task that took longer than its bound, in words. Bounds are for an ideal machine: on others
+    /// there are none.
+    pub fn late(&self) -> impl Iterator<Item = String> {
+        let is_ideal = LeftOut::of(&self.plan.hierarchy.machine).is_empty();
+        let late = self.result.threads.iter().filter(move |thread| is_ideal && thread.bounds_exceeded() > 0);
+        late.map(|thread| {
+            format!("{} took longer than its bound", self.result.topology.child_name(thread.vp))
+        })
     }
 
     /// Whether a VP belongs to the scheduler, the thread (any instance) or the instance of this name; `*`: any VP.

@@ -10,9 +10,11 @@ use hls_experiments::finding::{Finding, write_table};
 use hls_experiments::interrupts;
 use hls_experiments::isolation;
 use hls_experiments::measure::Measure;
+use hls_experiments::run::run;
 use hls_experiments::shares;
 use hls_sim::Options;
 use hls_units::Nanos;
+use hls_workload::program::Workload;
 use std::path::{Path, PathBuf};
 
 fn folder(name: &str) -> PathBuf {
@@ -90,8 +92,23 @@ fn wrong_with(example: &Path) -> Vec<String> {
     let idle = idle.map(|thread| format!("{} never ran", name_of(thread.vp)));
     let promises = outcome.result.guarantees.iter().filter(|_| outcome.is_on_ideal_machine());
     let broken = promises.filter(|promise| !promise.is_kept());
-    idle.chain(broken.map(|promise| format!("{} was promised {}", name_of(promise.vp), promise.guarantee)))
-        .collect()
+    let broken = broken.map(|promise| format!("{} was promised {}", name_of(promise.vp), promise.guarantee));
+    let late = outcome.late().map(|late| format!("{}: {late}", example.display()));
+    idle.chain(broken).chain(late).collect()
+}
+
+/// A run is held to the bounds of its check, as `hls run` holds it.
+#[test]
+fn a_job_that_takes_longer_than_its_bound_is_found() {
+    let text =
+        r#"reservation { thread "film" guarantee="RESBH 10ms 33ms" { periodic run="8ms" every="33ms"; } }"#;
+    let length = Nanos::from_secs(1);
+    let mut outcome =
+        run("film", text.as_bytes(), &Workload::default(), length, &paranoid(0)).expect("it runs");
+    assert_eq!(outcome.late().count(), 0);
+    let bound = outcome.result.threads[0].bound.as_mut().expect("the check has a bound for it");
+    bound.bound = Nanos(1);
+    assert_eq!(outcome.late().collect::<Vec<_>>(), ["film took longer than its bound"]);
 }
 
 /// The tables in the folder match the present policies.

@@ -93,6 +93,7 @@ pub use glob::Glob;
 pub use graph::default_width;
 pub use loads::loads;
 pub use machine::Cpus;
+pub use names::listed;
 pub use policies::{Policies, Policy, Unusable, policies};
 pub use read::{read, read_with};
 pub use text::MAX_FILE_BYTES;

@@ -1,4 +1,4 @@
-//! The nearest known name to one that is not known.
+//! Names in messages: the nearest known name to one that is not known, and lists of names.
 //!
 //! Relies on the `strsim` crate for the distance of two words.
 
@@ -12,6 +12,19 @@ pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
         .filter(|(distance, _)| *distance <= most)
         .min()
         .map(|(_, candidate)| candidate)
+}
+
+/// The most names that [`listed`] shows.
+const MAX_LISTED: usize = 12;
+
+/// Names in quotes, for a message: the first twelve; the others are counted.
+pub fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let all: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    let shown = all[..all.len().min(MAX_LISTED)].join(", ");
+    match all.len().saturating_sub(MAX_LISTED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// A near name as advice.

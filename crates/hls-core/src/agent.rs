@@ -2,7 +2,7 @@
 //! for code that simulates the process of a scheduler.
 
 use crate::pages::{KernelPage, UserPage};
-use std::error::Error;
+use crate::shared_object::SharedObject;
 use std::ffi::c_void;
 use std::fmt;
 use std::path::Path;
@@ -13,6 +13,7 @@ use std::sync::Arc;
 type Turn = unsafe extern "C" fn(*const KernelPage, *mut UserPage, *mut *mut c_void);
 
 // SAFETY: the C library's function; this program has one C library.
+#[cfg(unix)]
 unsafe extern "C" {
     fn free(memory: *mut c_void);
 }
@@ -21,7 +22,7 @@ unsafe extern "C" {
 pub struct AgentProgram {
     turn: Turn,
     /// The shared object in which `turn` lies; closed last.
-    _object: libloading::Library,
+    _object: SharedObject,
 }
 
 impl fmt::Debug for AgentProgram {
@@ -39,16 +40,11 @@ impl AgentProgram {
     pub fn open(path: &Path) -> Result<Arc<AgentProgram>, String> {
         // SAFETY: its initialisers may do anything; the caller opens only what the user may run, as the text above
         // demands.
-        let object = unsafe { libloading::Library::new(path) }.map_err(in_words)?;
+        let object = unsafe { SharedObject::open(path) }?;
         // SAFETY: the type is the one in include/hls_turn.h.
-        let turn = *unsafe { object.get::<Turn>(b"hls_agent_turn\0") }.map_err(in_words)?;
+        let turn = unsafe { object.symbol::<Turn>(b"hls_agent_turn\0") }?;
         Ok(Arc::new(AgentProgram { turn, _object: object }))
     }
-}
-
-/// The message of the dynamic linker.
-fn in_words(error: libloading::Error) -> String {
-    error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// An agent with the policy of a program.
@@ -79,6 +75,9 @@ impl ProgramAgent {
 impl Drop for ProgramAgent {
     fn drop(&mut self) {
         // SAFETY: as include/hls_turn.h says, the caller frees it when there are no more turns.
-        unsafe { free(self.state) };
+        #[cfg(unix)]
+        unsafe {
+            free(self.state)
+        };
     }
 }

@@ -19,6 +19,7 @@ mod numbers;
 pub mod pages;
 mod policy;
 mod properties;
+mod shared_object;
 mod snapshot;
 mod tape;
 mod view;

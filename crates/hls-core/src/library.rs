@@ -2,10 +2,12 @@
 //! ones, on the same domain.
 
 use crate::policy::{PolicyInfo, PolicyTable, read_policies};
+use crate::shared_object::SharedObject;
 use crate::tape::Call;
 use crate::{ffi, limits};
 use std::fmt;
 use std::fs::File;
+#[cfg(unix)]
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
@@ -14,7 +16,7 @@ pub struct Library {
     table: *const ffi::Library,
     policies: PolicyTable,
     /// The shared object with `table`; never read, and closed last.
-    _object: libloading::Library,
+    _object: SharedObject,
     /// The file from which it was opened, if the file has no name.
     _file: Option<File>,
 }
@@ -60,12 +62,12 @@ impl Library {
     /// # Errors
     /// See [`OpenError`].
     pub fn open(path: &Path) -> Result<Library, OpenError> {
-        let not_one = |error: libloading::Error| OpenError::NotOne(error.to_string());
         // SAFETY: a build of the core, which has no initialisers; the caller opens only such builds, as the text
         // above demands.
-        let object = unsafe { libloading::Library::new(path) }.map_err(not_one)?;
+        let object = unsafe { SharedObject::open(path) }.map_err(OpenError::NotOne)?;
         // SAFETY: the symbol has this type in `core/port/native.c`.
-        let table = *unsafe { object.get::<*const ffi::Library>(b"hls_library\0") }.map_err(not_one)?;
+        let table =
+            unsafe { object.symbol::<*const ffi::Library>(b"hls_library\0") }.map_err(OpenError::NotOne)?;
         // SAFETY: each table has all sizes of its version, and different versions differ in the first sizes.
         let same = unsafe { *(*table).sizes == *ffi::hls_library.sizes };
         if !same {
@@ -82,6 +84,7 @@ impl Library {
     ///
     /// # Errors
     /// See [`OpenError`].
+    #[cfg(unix)]
     pub fn open_nameless(file: File) -> Result<Library, OpenError> {
         let library = Library::open(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())))?;
         Ok(Library { _file: Some(file), ..library })

@@ -23,9 +23,9 @@ pub fn write_json(out: &mut impl Write, result: &RunResult) -> io::Result<()> {
     writeln!(out)
 }
 
-/// A run.
+/// A run, as it is written.
 #[derive(Serialize)]
-struct JsonRun<'a> {
+pub struct JsonRun<'a> {
     /// Always [`FORMAT`].
     format: u32,
     /// `sim` or `kernel`; `linux` if the system's own scheduler did it: then there are no times and counts of

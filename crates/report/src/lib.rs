@@ -3,10 +3,9 @@
 //!
 //! All of a run is made from a [`hls_monitor::result::Topology`], a [`hls_monitor::result::RunResult`] or the stream of
 //! [`hls_monitor::event::Record`]s, so that it looks the same whichever engine ran. All output goes through
-//! `impl Write`, and every error of it is handed on; only [`atomic_file`] touches the file system. Names come from the
-//! user and are escaped where the format needs it.
+//! `impl Write`, and every error of it is handed on; nothing here touches the file system. Names come from the user and
+//! are escaped where the format needs it.
 
-pub mod atomic_file;
 pub mod broken;
 pub mod format;
 mod hierarchy;

@@ -296,7 +296,7 @@ mod tests {
     use crate::console::Console;
     use crate::listeners::Listeners;
     use crate::registry::Places;
-    use crate::request::{Files, Options};
+    use crate::request::Files;
     use crate::simulated::SimulatedRun;
     use hls_calculus::{Mode, Rules};
     use hls_check::Derived;
@@ -354,9 +354,8 @@ mod tests {
         let rules = Rules { mode: Mode::Tight, global: false };
         let derived = Derived::new(&plan, rules);
         let (slack, files) = (Nanos::ZERO, &Files::default());
-        let options = Options { rules, seed: 1, paranoid: true, slack, files };
-        let listeners =
-            Listeners::new(&options, &plan.topology, derived.promises(&plan), Vec::new()).expect("no files");
+        let observer = hls_facade::observer(&plan, &derived, slack);
+        let listeners = Listeners::new(files, &plan.topology, observer).expect("no files");
         let registry = RunRegistry::new(listeners, Places::default(), Arc::new(Silence));
         let machine = derived.machine(&plan).clone();
         let one = plan.threads().next().expect("it is there").vp.0;

@@ -13,6 +13,7 @@
 //! ```
 
 mod agents;
+mod atomic_file;
 mod baseline;
 mod changes;
 mod console;
@@ -27,6 +28,7 @@ mod simulation;
 pub mod worker;
 
 pub use agents::{AgentPrograms, open_agents, refuse_agents};
+pub use atomic_file::AtomicFile;
 pub use baseline::baseline;
 pub use console::{Console, Error};
 #[cfg(feature = "kernel")]

@@ -3,13 +3,12 @@
 //! The files are created before the run, so that a bad name costs no time. They take their final names only after the
 //! run, when all of them are written: a run that fails leaves none. Relies on records coming in order of time.
 
+use crate::atomic_file::AtomicFile;
 use crate::console::Error;
-use crate::request::{Files, Options};
-use hls_monitor::demand::Expected;
+use crate::request::Files;
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record};
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::{Decided, RunResult, Topology};
-use hls_report::atomic_file::AtomicFile;
 use hls_report::perfetto::TraceWriter;
 use hls_report::timehist::TimeHist;
 use hls_report::timeline::Timeline;
@@ -31,16 +30,10 @@ pub struct Listeners<'t> {
 }
 
 impl<'t> Listeners<'t> {
-    /// Creates the observer, with these promises and the expected demands of threads, and the files that are asked
-    /// for.
-    pub fn new(
-        options: &Options,
-        topology: &'t Topology,
-        promises: Vec<Promise>,
-        expected: Vec<Expected>,
-    ) -> io::Result<Listeners<'t>> {
+    /// Creates the files that are asked for, beside the observer of a run.
+    pub fn new(files: &Files, topology: &'t Topology, observer: Observer) -> io::Result<Listeners<'t>> {
         let create = |path: &Option<PathBuf>| path.as_deref().map(AtomicFile::create).transpose();
-        let Files { trace, timeline, virtual_time, timehist } = options.files;
+        let Files { trace, timeline, virtual_time, timehist } = files;
         let timeline = timeline.as_ref().map(|(path, from, to)| {
             AtomicFile::create(path).map(|file| (Timeline::new(topology, *from, *to), file))
         });
@@ -48,7 +41,7 @@ impl<'t> Listeners<'t> {
             AtomicFile::create(path).map(|file| (VirtualTime::new(topology, borrowers, *from, *to), file))
         });
         Ok(Listeners {
-            observer: Observer::new(topology.clone(), promises).with_slack(options.slack).expecting(expected),
+            observer,
             timeline: timeline.transpose()?,
             virtual_time: virtual_time.transpose()?,
             trace: create(trace)?.map(|file| TraceWriter::new(file, topology)).transpose()?,

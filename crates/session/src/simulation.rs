@@ -9,8 +9,7 @@ use crate::registry::{Places, RunRegistry, layout};
 use crate::request::{Options, Outcome, ScriptedChange, Subject};
 use crate::simulated::SimulatedRun;
 use hls_control::{Manager, Peer, client_of};
-use hls_hierarchy::Diagnostic;
-use hls_hierarchy::model::{Placed, Scheduler, Who};
+use hls_facade::{needs_processes, observer};
 use hls_monitor::event::ObservedVp;
 use hls_plan::ChangeableEngine;
 use hls_sim::{Failure, Simulation};
@@ -29,13 +28,14 @@ pub fn simulate(
     options: &Options,
     console: &Arc<dyn Console>,
 ) -> Result<Outcome, Error> {
-    let refused = with_processes(&subject.plan.hierarchy);
+    let refused = needs_processes(&subject.plan.hierarchy);
     if !refused.is_empty() {
         return Err(Error::Hierarchy(refused));
     }
     let topology = subject.plan.topology.clone();
     let Subject { derived, plan, .. } = &subject;
-    let listeners = Listeners::new(options, &topology, derived.promises(plan), derived.expected(plan))?;
+    let observer = observer(plan, derived, options.slack);
+    let listeners = Listeners::new(options.files, &topology, observer)?;
     let mut hierarchy = Hierarchy::new(subject, (script.is_some(), agents), options, listeners, console)?;
     let mut changes = script.unwrap_or_default().into_iter().peekable();
     let mut refused = 0;
@@ -59,21 +59,6 @@ pub fn simulate(
         Ok(())
     })?;
     Ok(Outcome { result, refused })
-}
-
-/// Errors for schedulers that need a program to be started as their policy: no process runs in simulated time.
-fn with_processes(hierarchy: &hls_hierarchy::model::Hierarchy) -> Vec<Diagnostic> {
-    let threads = hierarchy.threads.iter().enumerate();
-    let started = threads.filter_map(|(at, thread)| {
-        let who = thread.who.as_ref().filter(|who| matches!(who.value, Who::Command(_)))?;
-        Some((&hierarchy.schedulers[hierarchy.scheduler_of_agent(at)?], who))
-    });
-    let refuse = |(scheduler, who): (&Scheduler, &Placed<Who>)| {
-        let expected = "none in the simulator, where no process runs: `--engine kernel` starts it";
-        let message = format!("scheduler `{}`", scheduler.name);
-        Diagnostic::error(who.span.clone(), message, "a command that decides there", expected)
-    };
-    started.map(refuse).collect()
 }
 
 /// The hierarchy that is run.
@@ -156,10 +141,6 @@ impl<'t> Hierarchy<'t> {
     }
 }
 
-/// If a run ends early, a broken invariant or lost records are our error; anything else is the workload's.
 fn failed(failure: Failure) -> Error {
-    match failure {
-        Failure::Broken { .. } | Failure::RecordsLost { .. } => Error::System(failure.to_string()),
-        _ => Error::Input(failure.to_string()),
-    }
+    if failure.is_ours() { Error::System(failure.to_string()) } else { Error::Input(failure.to_string()) }
 }

@@ -91,6 +91,14 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+impl Failure {
+    /// Whether the failure is an error of this program: a broken invariant or lost records. Otherwise it is the
+    /// workload's.
+    pub fn is_ours(&self) -> bool {
+        matches!(self, Failure::Broken { .. } | Failure::RecordsLost { .. })
+    }
+}
+
 /// The receiver of the records of a run.
 pub type Sink<'a> = dyn FnMut(&Record) + 'a;
 

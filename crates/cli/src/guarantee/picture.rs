@@ -2,8 +2,8 @@
 
 use crate::exit::Error;
 use hls_calculus::{Corner, Guarantee, Rational, share_floor, time_ceil, time_floor};
-use hls_report::atomic_file::AtomicFile;
 use hls_report::supply::{Point, Supply};
+use hls_session::AtomicFile;
 use hls_units::Nanos;
 use std::path::Path;
 

@@ -21,6 +21,7 @@ pub use next_engine::serve as serve_policies;
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
 use crate::request::{Options, Step, Subject};
+use hls_facade::observer;
 use hls_monitor::result::RunResult;
 use hls_units::Nanos;
 use run::Run;
@@ -51,7 +52,8 @@ pub fn schedule(
     let owners = owners::owners(&subject.plan.hierarchy)?;
     let topology = subject.plan.topology.clone();
     let Subject { derived, plan, .. } = &subject;
-    let listeners = Listeners::new(options, &topology, derived.promises(plan), derived.expected(plan))?;
+    let observer = observer(plan, derived, options.slack);
+    let listeners = Listeners::new(options.files, &topology, observer)?;
     let mut run = Run::attach(&subject, options, listeners, (keeper, steps), console)?;
     let server = Server::start(socket, &mut run, (&subject, owners), options.rules, console.clone())?;
     run.begin(length)?;

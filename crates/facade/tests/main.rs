@@ -1,0 +1,4 @@
+//! The answers, as plain data and from WebAssembly.
+
+mod answers;
+mod wasm;
