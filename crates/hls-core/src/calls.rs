@@ -79,6 +79,33 @@ fn answer(value: i64) -> Result<u32, CoreError> {
     u32::try_from(value).map_err(|_| CoreError::from_answer(value))
 }
 
+/// A call about a thread's VP, before it is known which VP the thread has, and when the call is made. An engine adds
+/// both, and how it tells the thread from a later one with the same VP.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The entry point.
+    pub op: Op,
+    /// All other arguments.
+    pub call: Call,
+}
+
+impl About {
+    /// [`Calls::move_to`].
+    pub fn move_to(parent: CoreScheduler, params: Params) -> About {
+        About { op: Op::Move, call: Call { b: parent.0, params: params.0, ..Call::default() } }
+    }
+
+    /// [`Calls::message`].
+    pub fn message(param: u32, value: u64) -> About {
+        About { op: Op::Message, call: Call { b: param, value, ..Call::default() } }
+    }
+
+    /// [`Calls::suspend`].
+    pub fn suspend(on: bool) -> About {
+        About { op: Op::Suspend, call: Call { b: u32::from(on), ..Call::default() } }
+    }
+}
+
 /// A core that takes calls.
 pub trait Calls {
     /// Makes a call of an entry point, and returns its result.
@@ -86,6 +113,11 @@ pub trait Calls {
     /// # Errors
     /// [`CoreError::Unreachable`]: the call was not made.
     fn make(&mut self, op: Op, call: Call) -> Result<i64, CoreError>;
+
+    /// Makes a call about this VP; see [`Calls::make`].
+    fn make_about(&mut self, vp: CoreVp, About { op, call }: About, now: Nanos) -> Result<i64, CoreError> {
+        self.make(op, Call { now_ns: now.0, a: vp.0, ..call })
+    }
 
     /// Adds a CPU to the domain.
     fn add_cpu(&mut self, cpu: u16) -> Result<(), CoreError> {
@@ -157,8 +189,7 @@ pub trait Calls {
         params: Params,
         now: Nanos,
     ) -> Result<(), CoreError> {
-        let call = Call { b: parent.0, params: params.0, ..Call::at(now, vp.0) };
-        self.make(Op::Move, call).and_then(answer).map(drop)
+        self.make_about(vp, About::move_to(parent, params), now).and_then(answer).map(drop)
     }
 
     /// Gives a thread an affinity: the CPUs with a set bit in `cpus`.
@@ -174,7 +205,7 @@ pub trait Calls {
 
     /// Sets parameter number `param` of a VP below its scheduler. A refusal changes nothing.
     fn message(&mut self, vp: CoreVp, param: u32, value: u64, now: Nanos) -> Result<(), CoreError> {
-        self.make(Op::Message, Call { b: param, value, ..Call::at(now, vp.0) }).and_then(answer).map(drop)
+        self.make_about(vp, About::message(param, value), now).and_then(answer).map(drop)
     }
 
     /// Sends the scheduler above a VP message number `message` of its policy's list; returns the policy's answer.
@@ -204,6 +235,6 @@ pub trait Calls {
     /// Suspends a thread, or resumes it. Its scheduler sees a suspended thread as blocked, even if it is runnable. No
     /// effect if the thread is in that state already.
     fn suspend(&mut self, vp: CoreVp, on: bool, now: Nanos) -> Result<(), CoreError> {
-        self.make(Op::Suspend, Call { b: u32::from(on), ..Call::at(now, vp.0) }).and_then(answer).map(drop)
+        self.make_about(vp, About::suspend(on), now).and_then(answer).map(drop)
     }
 }

@@ -26,7 +26,7 @@ mod view;
 
 pub use crate::core::Core;
 pub use agent::{AgentProgram, ProgramAgent};
-pub use calls::{Calls, CoreError, Params};
+pub use calls::{About, Calls, CoreError, Params};
 pub use description::{DescriptionError, described_policies};
 pub use images::{CpuImage, HeadImage, NodeImage, SchedulerImage, StepImage, TreeNodeImage, VpImage};
 pub use library::{Library, OpenError};

@@ -16,7 +16,7 @@ use crate::threads::Threads;
 use crate::told::Told;
 use crate::weighing::Weighing;
 use crate::{Error, Exit, exit};
-use hls_core::{Call, Calls, CoreError, CoreScheduler, CoreVp, Op, Params, PolicyTable, View};
+use hls_core::{About, Call, Calls, CoreError, CoreScheduler, CoreVp, Op, Params, PolicyTable, View};
 use hls_hierarchy::model::{Hierarchy, Source};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::{Decided, RunResult};
@@ -489,13 +489,10 @@ impl ChangeableEngine for Engine {
         self.place_by_request(tid, (to, params))
     }
 
-    fn set_parameter(&mut self, tid: u32, param: u32, value: u64) -> Result<(), CoreError> {
-        self.call_about(tid, Op::Message, Call { b: param, value, ..Call::default() }).map(drop)
-    }
-
-    fn suspend(&mut self, tid: u32, is_suspended: bool) -> Result<(), CoreError> {
-        let call = Call { b: u32::from(is_suspended), ..Call::default() };
-        self.call_about(tid, Op::Suspend, call).map(drop)
+    /// Refused where the VP no longer belongs to the thread.
+    fn call_about(&mut self, tid: u32, About { op, call }: About) -> Result<CoreVp, CoreError> {
+        let (core_vp, generation) = self.threads.vp(tid).ok_or(CoreError::NotFound)?;
+        self.make(op, Call { a: core_vp.0, generation, ..call }).map(|()| core_vp)
     }
 
     /// Threads that come to the default scheduler have no number there.

@@ -8,7 +8,7 @@ use crate::domain::{CHANGED_CGROUP, CHANGED_NAME, CHANGED_WEIGHT, Changed, Threa
 use crate::proc;
 use crate::threads::{Known, Threads};
 use hls_core::pages::number_child;
-use hls_core::{Call, CoreError, CoreScheduler, CoreVp, Op, Params};
+use hls_core::{About, CoreError, CoreScheduler, CoreVp, Params};
 use hls_hierarchy::model::Child;
 use hls_monitor::event::{ObservedVp, What};
 use hls_plan::assign::{Assignment, Instance, RealThread, Successor};
@@ -316,15 +316,8 @@ impl Engine {
     /// Attaches a thread below a scheduler. It loses its number at the moment of the move itself: this process may go
     /// on much later, and what the thread gets until then does not count for its old promise.
     fn move_below(&mut self, tid: u32, (to, params): (CoreScheduler, Params)) -> Result<CoreVp, CoreError> {
-        let core_vp =
-            self.call_about(tid, Op::Move, Call { b: to.0, params: params.0, ..Call::default() })?;
+        let core_vp = self.call_about(tid, About::move_to(to, params))?;
         self.unwatch_from(core_vp, self.built.core.called_at());
         Ok(core_vp)
-    }
-
-    /// Makes the call about a thread's VP, if the VP still belongs to the thread. Returns the VP.
-    pub(crate) fn call_about(&mut self, tid: u32, op: Op, call: Call) -> Result<CoreVp, CoreError> {
-        let (core_vp, generation) = self.threads.vp(tid).ok_or(CoreError::NotFound)?;
-        self.make(op, Call { a: core_vp.0, generation, ..call }).map(|()| core_vp)
     }
 }

@@ -4,7 +4,7 @@
 //! Relies on one change being made at a time. Nothing here decides whether a change may be made.
 
 use crate::Built;
-use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params, View};
+use hls_core::{About, Calls, CoreError, CoreScheduler, CoreVp, Params, View};
 use hls_monitor::event::{ObservedScheduler, ObservedVp};
 use hls_units::Nanos;
 
@@ -83,17 +83,11 @@ pub trait ChangeableEngine {
         above: &[ObservedScheduler],
     ) -> Result<(), CoreError>;
 
-    /// Sets a parameter of a thread's VP, which its scheduler gets as a message.
+    /// Makes a call of the core about a thread's VP, and returns the VP.
     ///
     /// # Errors
     /// As of [`ChangeableEngine::move_thread`].
-    fn set_parameter(&mut self, tid: u32, param: u32, value: u64) -> Result<(), CoreError>;
-
-    /// Suspends a thread, or resumes it. Its scheduler sees a suspended thread as blocked, even if it is runnable.
-    ///
-    /// # Errors
-    /// [`CoreError::NotFound`]: there is no such thread.
-    fn suspend(&mut self, tid: u32, is_suspended: bool) -> Result<(), CoreError>;
+    fn call_about(&mut self, tid: u32, about: About) -> Result<CoreVp, CoreError>;
 
     /// Closes this place of the plan: threads that a rule assigns to it go to the default scheduler. Returns that
     /// scheduler, by the core's number, if the thread has not come yet and keeps this number.

@@ -12,7 +12,7 @@
 use crate::registry::{RunRegistry, policy_of};
 use hls_calculus::GraphEdge;
 use hls_control::{Created, EngineError, HierarchyChange, Observed, PolicyDisabled, Promisee, Thread};
-use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
+use hls_core::{About, Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_monitor::event::ObservedVp;
 use hls_monitor::observe::Promise;
 use hls_monitor::result::{Child, SchedulerInfo, VpInfo};
@@ -87,11 +87,11 @@ pub trait ChangeableRun<'t> {
             HierarchyChange::MoveThread { thread, to, params } => self.move_thread(thread, to, params)?,
             HierarchyChange::SetParameter { thread, param, value } => {
                 living(engine, thread)?;
-                engine.set_parameter(thread.tid, param, value).map_err(gone_or_refused)?;
+                engine.call_about(thread.tid, About::message(param, value)).map_err(gone_or_refused)?;
             }
             HierarchyChange::Suspend { thread, is_suspended } => {
                 living(engine, thread)?;
-                engine.suspend(thread.tid, is_suspended).map_err(gone_or_refused)?;
+                engine.call_about(thread.tid, About::suspend(is_suspended)).map_err(gone_or_refused)?;
             }
             HierarchyChange::ClosePlace { place } => self.close_place(place),
         }

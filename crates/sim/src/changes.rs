@@ -4,7 +4,7 @@
 //! What becomes due by a change is decided when [`Simulation::settle`] is called, or the run goes on.
 
 use crate::engine::{Failure, Simulation, Sink};
-use hls_core::{Calls, Core, CoreError, CoreScheduler, CoreVp, Library, Params, View};
+use hls_core::{About, Calls, Core, CoreError, CoreScheduler, CoreVp, Library, Params, View};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, What};
 use hls_plan::{Built, ChangeableEngine, EngineThread, ThreadKey, unplaced_params};
 use hls_units::Nanos;
@@ -117,9 +117,7 @@ impl ChangeableEngine for Simulation {
         params: Params,
         above: &[ObservedScheduler],
     ) -> Result<(), CoreError> {
-        let core_vp = self.core_vp(ObservedVp(tid))?;
-        self.charge_up_to_now();
-        self.built.core.move_to(core_vp, to, params, self.now)?;
+        self.call_about(tid, About::move_to(to, params))?;
         let work = self.threads[self.thread_of[tid as usize] as usize].work;
         let before = self.work_before.insert(ObservedVp(tid), work).unwrap_or_default();
         for above in above {
@@ -128,16 +126,13 @@ impl ChangeableEngine for Simulation {
         Ok(())
     }
 
-    fn set_parameter(&mut self, tid: u32, param: u32, value: u64) -> Result<(), CoreError> {
+    fn call_about(&mut self, tid: u32, about: About) -> Result<CoreVp, CoreError> {
         let core_vp = self.core_vp(ObservedVp(tid))?;
         self.charge_up_to_now();
-        self.built.core.message(core_vp, param, value, self.now)
-    }
-
-    fn suspend(&mut self, tid: u32, is_suspended: bool) -> Result<(), CoreError> {
-        let core_vp = self.core_vp(ObservedVp(tid))?;
-        self.charge_up_to_now();
-        self.built.core.suspend(core_vp, is_suspended, self.now)
+        match self.built.core.make_about(core_vp, about, self.now)? {
+            0 => Ok(core_vp),
+            refusal => Err(CoreError::from_answer(refusal)),
+        }
     }
 
     fn close_place(&mut self, vp: ObservedVp) -> Option<CoreScheduler> {
