@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What user space may call: root makes calls of the core and checks its invariants; any thread that has the program
- * hls_post sends messages to its scheduler. Needs the map `arena`.
+ * hls_post sends messages to its scheduler.
  */
 #ifndef HLS_BPF_CALLS_H
 #define HLS_BPF_CALLS_H
 
+#include "timers.h"
 #include "weights.h"
 
 /* Allocates the domain's pages, and says where in them the core's struct hls lies. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Time as the core wants it, and time that was stolen from the hierarchy. All of this is to be called under the lock.
- * Needs the map `arena` and thread_of().
  *
  * A thread's lag is the clock less the CPU time that the kernel has counted for it (sum_exec_runtime). While the thread
  * has a CPU, both grow alike; while something else has the CPU, the lag grows by that time. So a CPU's stolen time

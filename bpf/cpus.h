@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * CPUs that go offline and come back. The kernel reports that a CPU goes only after all readers of RCU have gone on,
- * but takes threads off that CPU before: so the engine also looks for such CPUs itself. Needs the map `arena` and
- * thread_of().
+ * but takes threads off that CPU before: so the engine also looks for such CPUs itself.
  */
 #ifndef HLS_BPF_CPUS_H
 #define HLS_BPF_CPUS_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What makes a CPU act: a kick, which preempts its thread, where a decision is due; its timer, for what is due later.
- * Needs the map `arena`.
  */
 #ifndef HLS_BPF_DUE_H
 #define HLS_BPF_DUE_H

@@ -6,8 +6,6 @@
  *
  * A tracepoint reports signals: sched_ext reports nothing before a thread runs again. A process that ends by itself, or
  * by a signal that dumps core, is not seen here unless it is also killed.
- *
- * Needs the maps of rescue.h and of news.h.
  */
 #ifndef HLS_BPF_ENDS_H
 #define HLS_BPF_ENDS_H

@@ -17,81 +17,9 @@
  * has come back with another affinity.
  */
 #include "../core/core.c"
-#include "domain.h"
-#include "sched_ext.h"
+#include "maps.h"
 
 char _license[] SEC("license") = "GPL";
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARENA);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, DOMAIN_PAGES);
-	__ulong(map_extra, DOMAIN_AT);
-} arena SEC(".maps");
-
-/* Wakes user space, which finds the news in the arena. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} doorbell SEC(".maps");
-
-struct kept_task {
-	struct task_struct __kptr *task;
-};
-
-/* The thread of each VP, needed when the core chooses the VP. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, HLS_MAX_VPS);
-	__type(key, u32);
-	__type(value, struct kept_task);
-} tasks SEC(".maps");
-
-static __always_inline u32 vp_of(const struct task_struct *p)
-{
-	return vp_number(p->scx.dsq_vtime);
-}
-
-static __always_inline struct task_struct *thread_of(u32 v)
-{
-	struct kept_task *held = bpf_map_lookup_elem(&tasks, &v);
-	return held ? held->task : NULL;
-}
-
-/*
- * The word that names the VP of each thread (vp_word). sched_ext forgets dsq_vtime when a thread leaves our class; the
- * thread keeps its VP.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, u64);
-} task_vps SEC(".maps");
-
-/* Why the kernel ended the run, for the loader; in a map of its own. */
-struct engine_exit {
-	u32 kind; /* 0: it has not ended */
-	char reason[128];
-	char message[1024];
-} exit_info SEC(".data.exit");
-
-/* How many records there were when user space was last woken for them. */
-static u64 nr_records_announced;
-
-/*
- * How long a thread runs before its CPU looks at its local queue again: sched_ext does not preempt for a thread that
- * enters that queue while a decision is being taken, such as a kernel thread that must not wait.
- */
-#define SLICE_NS HLS_MS(5)
-
-/* Puts the thread of v on this CPU: into its dispatch buffer, from dispatch(), under the lock. */
-static __always_inline void insert_thread_of(u32 v)
-{
-	struct task_struct *task = thread_of(v);
-	if (task)
-		insert(task, SCX_DSQ_LOCAL, SLICE_NS, 0);
-}
 
 #include "clock.h"
 #include "cpus.h"
@@ -100,9 +28,13 @@ static __always_inline void insert_thread_of(u32 v)
 #include "ends.h"
 #include "watch.h"
 #include "jumps.h"
+#include "timers.h"
 #include "threads.h"
 #include "calls.h"
 #include "probe.h"
+
+/* How many records there were when user space was last woken for them. */
+static u64 nr_records_announced;
 
 /* Whether a quarter of all records were written since user space was woken for them. To be called under the lock. */
 static __always_inline bool are_many_records(void)
@@ -111,112 +43,6 @@ static __always_inline bool are_many_records(void)
 		return false;
 	nr_records_announced = domain->hls.nr_records;
 	return true;
-}
-
-/* Whether the thread of v, to which a CPU is granted, is not the current one of this CPU. */
-HLS_GLOBAL_FUNC bool is_away(u32 v)
-{
-	return v && thread_of(v) != bpf_get_current_task_btf();
-}
-
-/*
- * Whether a thread still has this CPU for a moment, and nothing else is due. The clock of the CPU, which stands still
- * meanwhile, is not brought up to date: the timer looks at moments too often for that (moment.h).
- */
-HLS_GLOBAL_FUNC bool goes_on_for_moment(u32 cpu)
-{
-	unsigned long irq;
-	u64 due = 0;
-	bool goes_on = false;
-	bpf_local_irq_save(&irq);
-	if (lock()) {
-		u64 now = now_ns(), timer_at_ns = hls_timer_at(&domain->hls);
-		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
-		if (was_cut_short(cpu))
-			end_moment(cpu, now);
-		else if (domain->cpu[cpu].rescued)
-			due = look_at_moment(cpu, now);
-		goes_on = domain->cpu[cpu].rescued && now < timer_at_ns &&
-			  !(domain->cpu[cpu].kernel_waits && is_kernels_turn(cpu, now));
-		if (goes_on)
-			set_timer_no_later(cpu, timer_at_ns, now);
-		if (unlikely(domain->cpu[cpu].kernel_waits))
-			wait_for_kernels_turn(cpu, now);
-		domain->cpu[cpu].wakeups += goes_on;
-		unlock();
-	}
-	bpf_local_irq_restore(&irq);
-	kick(due);
-	return goes_on;
-}
-
-/* A slice of this CPU is over, or the timer of a scheduler is due. */
-HLS_GLOBAL_FUNC u32 act_on_time(u32 cpu)
-{
-	unsigned long irq;
-	bpf_local_irq_save(&irq);
-	u64 due = 0;
-	if (lock()) {
-		u64 now = now_ns();
-		u32 v = settle(cpu, now);
-		domain->cpu[cpu].timer_at_ns = HLS_NEVER;
-		if (unlikely(domain->cpu[cpu].rescued))
-			look_later(cpu, now);
-		domain->cpu[cpu].wakeups++;
-		hls_timers(&domain->hls, now);
-		hls_expire(&domain->hls, cpu, now);
-		due = to_kick();
-		if (unlikely(domain->cpu[cpu].kernel_waits ||
-			     (domain->cpu[cpu].urgent && !domain->cpu[cpu].rescued)))
-			due |= 1ULL << cpu;
-		if (is_away(v))
-			set_timer_without_slice(cpu, now);
-		else if (!((domain->hls.kick >> cpu) & 1))
-			set_timer(cpu, now);
-		unlock();
-	}
-	bpf_local_irq_restore(&irq);
-	kick(due);
-	return 0;
-}
-
-/* The timer of this CPU has gone off, or a pulse does the timer's work. */
-static __always_inline void act_on_timer(u32 cpu)
-{
-	if (likely(!domain->cpu[cpu].rescued) || !goes_on_for_moment(cpu))
-		act_on_time(cpu);
-}
-
-static int on_timer(void *map, u32 *key, struct cpu_timer *t)
-{
-	USES(arena);
-	(void)map, (void)t;
-	act_on_timer(*key & (HLS_MAX_CPUS - 1));
-	do_what_was_left();
-	if (unlikely(domain->wants_watch))
-		begin_watch();
-	return 0;
-}
-
-SEC("tp_btf/hrtimer_expire_entry")
-int engine_pulse(u64 *ctx)
-{
-	USES(arena);
-	(void)ctx;
-	/* A constant: where there are timers, the verifier skips what follows. */
-	if (has_timers)
-		return 0;
-	u32 cpu = bpf_get_smp_processor_id() & (HLS_MAX_CPUS - 1);
-	u64 now = scx_bpf_now();
-	if (!domain->has_begun)
-		return 0;
-	if (now >= domain->cpu[cpu].timer_at_ns)
-		act_on_timer(cpu);
-	do_what_was_left();
-	if (unlikely(domain->wants_watch))
-		begin_watch();
-	look_on_pulse(now);
-	return 0;
 }
 
 /*

@@ -7,8 +7,6 @@
  *
  * A timer may fail to be started, and without timers a CPU's pulses end with the CPU. So the watcher (watch.h) does
  * what is left, once a second.
- *
- * Needs the map `arena`, and thread_of().
  */
 #ifndef HLS_BPF_ERRANDS_H
 #define HLS_BPF_ERRANDS_H

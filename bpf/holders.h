@@ -10,8 +10,6 @@
  * given back still names the thread that took it. A lock that was let go has no owner until the next thread, which was
  * woken, has a CPU; the `blocker` of that thread still names the lock. A thread in a sleep that a signal may end has no
  * `blocker`, or does not count as stalled.
- *
- * Needs the map `arena`, and thread_of().
  */
 #ifndef HLS_BPF_HOLDERS_H
 #define HLS_BPF_HOLDERS_H

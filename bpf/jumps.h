@@ -11,7 +11,7 @@
 #ifndef HLS_BPF_JUMPS_H
 #define HLS_BPF_JUMPS_H
 
-#include "watch.h"
+#include "maps.h"
 
 /*
  * The current engine's program for an operation. One map for each: the kernel requires that all programs of a map are
@@ -81,30 +81,5 @@ int hls_post(struct message *ctx)
  * the kernel skips such programs on a CPU where a thread was preempted in an access to a BPF map.
  */
 JUMP("tp_btf/hrtimer_expire_entry", pulse, by_lookup)
-
-static int on_timer(void *map, u32 *key, struct cpu_timer *t);
-
-/* User space has made this engine the current one: timers call its functions from now on. */
-static __always_inline s64 take_over_timers(void)
-{
-	s64 error = 0;
-	if (!has_timers)
-		return 0;
-	for (u32 cpu = opaque(0); cpu < HLS_MAX_CPUS && !error && can_loop; cpu++) {
-		u32 key = cpu;
-		struct cpu_timer *t = bpf_map_lookup_elem(&timers, &key);
-		if (!t)
-			return -1;
-		/* The first engine of the run makes the timer; for a later one it is there already. */
-		bpf_timer_init(&t->timer, &timers, CLOCK_MONOTONIC);
-		error = bpf_timer_set_callback(&t->timer, on_timer);
-	}
-	u32 only = 0;
-	struct cpu_timer *t = bpf_map_lookup_elem(&watcher, &only);
-	if (!t || error)
-		return -1;
-	bpf_timer_init(&t->timer, &watcher, CLOCK_MONOTONIC);
-	return bpf_timer_set_callback(&t->timer, on_watch);
-}
 
 #endif

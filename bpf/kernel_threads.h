@@ -8,8 +8,6 @@
  * Each CPU counts the CPU time of its kernel threads, under the lock of its run queue. The word of such a thread in
  * dsq_vtime names no VP; where other threads have a generation, it has the CPU time of the thread when that was last
  * counted. The keeper (run.h) has no VP either; it is not bounded.
- *
- * Needs the map `arena`.
  */
 #ifndef HLS_BPF_KERNEL_THREADS_H
 #define HLS_BPF_KERNEL_THREADS_H

@@ -2,7 +2,7 @@
 /*
  * The lock of the domain, a ticket lock: CPUs get it in the order in which they asked. Virtual CPUs, which may stand
  * still when their turn comes, use a lock without tickets: the first CPU that tries it when it is free gets it, as with
- * the kernel's own locks there. Needs the map `arena`.
+ * the kernel's own locks there.
  *
  * Order: the kernel's run queue, then the domain; a CPU holds one domain's lock at a time, with interrupts off, and
  * takes no other lock under it. The holder may change the domain, and put a chosen thread into the dispatch buffer of
@@ -14,8 +14,7 @@
 #ifndef HLS_BPF_LOCK_H
 #define HLS_BPF_LOCK_H
 
-#include "domain.h"
-#include "sched_ext.h"
+#include "maps.h"
 
 /*
  * The kernel ends a function's loops after 250 ms. A virtual CPU that has the lock, or is next, may stand still for

@@ -5,8 +5,6 @@
  * over, when its thread blocks, and when the CPU decides anew. The moment of a holder (holders.h) also ends when the
  * holder has let its lock go: the CPU's timer looks every LOOK_NS, and so does a thread that is woken to get the lock.
  * No urgent thread cuts short the moment of another: otherwise they could take the CPU from each other for ever.
- *
- * Needs the map `arena`, vp_of(), thread_of() and insert_thread_of().
  */
 #ifndef HLS_BPF_MOMENT_H
 #define HLS_BPF_MOMENT_H

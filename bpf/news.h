@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What user space is to look at. The state of threads is in the arena; the ring only wakes user space, so that nothing
- * is lost, however much happens before user space looks. Needs the maps `arena`, `doorbell` and `task_vps`.
+ * is lost, however much happens before user space looks.
  */
 #ifndef HLS_BPF_NEWS_H
 #define HLS_BPF_NEWS_H
 
-#include "domain.h"
-#include "sched_ext.h"
+#include "maps.h"
 
 /* Wakes user space, unless it was woken already. Never under the lock. */
 HLS_GLOBAL_FUNC u32 announce(void)

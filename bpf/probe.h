@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Measures how late the timers of this machine go off: user space has a timer set, and reads from the arena how late it
- * was. Before the engine is attached. Needs the map `arena`.
+ * was. Before the engine is attached.
  */
 #ifndef HLS_BPF_PROBE_H
 #define HLS_BPF_PROBE_H

@@ -14,8 +14,6 @@
  * A thread is stranded if it waits for CPUs that have all gone, or are about to go, because it is bound to them or
  * cannot migrate at present. Such a CPU takes no decisions, and cannot go before the thread has left it. So another CPU
  * puts the thread on it.
- *
- * Needs the map `arena`, thread_of() and insert_thread_of().
  */
 #ifndef HLS_BPF_RESCUE_H
 #define HLS_BPF_RESCUE_H

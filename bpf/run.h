@@ -3,8 +3,6 @@
  * The run is the process of `hls` that looks at threads and answers requests; it must be there. Its supervisor, the
  * keeper, detaches the hierarchy when the run ends; a stopped keeper cannot. So once a second a timer looks for the
  * run, and makes the kernel take its threads back when the run has been gone, or stopped, for RUN_PATIENCE_NS.
- *
- * Needs the map `arena`.
  */
 #ifndef HLS_BPF_RUN_H
 #define HLS_BPF_RUN_H

@@ -6,6 +6,7 @@
 #ifndef HLS_BPF_THREADS_H
 #define HLS_BPF_THREADS_H
 
+#include "jumps.h"
 #include "weights.h"
 
 /* The last VPs are reserved for threads of root, so that no user can keep root from forking. */

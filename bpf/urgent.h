@@ -5,8 +5,6 @@
  * threads that wait for it; such a thread gets the CPU for a moment at once, and again until it is no longer urgent.
  * Other threads lose at most 6 ms of a CPU in a row to urgent threads, and in the long run a twentieth of it, as they
  * do to starved ones.
- *
- * Needs the maps of rescue.h.
  */
 #ifndef HLS_BPF_URGENT_H
 #define HLS_BPF_URGENT_H

@@ -2,8 +2,6 @@
 /*
  * One timer watches over waiting threads: it looks for threads that starve (rescue.h) once a second, or more often
  * while there are some; and, while a thread stalls for a lock, for what holds it up (holders.h).
- *
- * Needs the map `arena`.
  */
 #ifndef HLS_BPF_WATCH_H
 #define HLS_BPF_WATCH_H

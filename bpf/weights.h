@@ -4,7 +4,7 @@
  * thread that was not placed explicitly. The kernel reports each cgroup with the controller `cpu`, each weight and each
  * move. A fork counts at once. A new nice value concerns one thread, a move all threads of a process, and a cgroup's
  * weight may concern all threads of the machine: user space has these weighed anew as it finds time (weigh_anew). A
- * kernel without CONFIG_EXT_GROUP_SCHED reports no cgroups. Needs the maps of news.h.
+ * kernel without CONFIG_EXT_GROUP_SCHED reports no cgroups.
  */
 #ifndef HLS_BPF_WEIGHTS_H
 #define HLS_BPF_WEIGHTS_H

@@ -81,6 +81,13 @@ fn compiler_errors(text: &str) -> String {
     mirror::tests::compiler_errors("cc", "native.flags", &format!("{headers}{text}"))
 }
 
+/// A header includes what it needs, so the order in which a file includes headers does not matter.
+#[test]
+fn each_header_of_the_core_compiles_by_itself() {
+    let wrong = mirror::tests::headers_that_need_others("cc", "native.flags", "core", "");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn entry_points_are_those_of_the_c_side() {
     let mut last = 0;

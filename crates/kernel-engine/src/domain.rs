@@ -644,6 +644,14 @@ mod tests {
         assert!(errors.contains("struct engine_thread: Rust has `pid` at 12, 4 bytes"), "{errors}");
     }
 
+    /// The engine's headers are for a file that has the core; beside it a header includes what it needs.
+    #[test]
+    fn each_header_of_the_engine_compiles_by_itself() {
+        let core = "#include \"core/core.c\"\n";
+        let wrong = compiler::headers_that_need_others("clang-19", "bpf.flags", "bpf", core);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
     /// What the compiler of the engine says of this text, after the engine's header.
     fn compiler_errors(text: &str) -> String {
         compiler::compiler_errors("clang-19", "bpf.flags", &format!("#include \"bpf/domain.h\"\n{text}"))
