@@ -42,8 +42,8 @@ pub struct Observer {
     moved_away: BTreeMap<ObservedScheduler, Account>,
     /// By CPU: the root's VP there, and what had been stolen from the CPU when that VP last woke up.
     roots: Vec<(ObservedVp, Nanos)>,
-    /// The VPs with time that counts as stolen; while one has a CPU: the CPU, and up to when its time has been counted.
-    stealing: Vec<(ObservedVp, Option<(u16, Nanos)>)>,
+    /// The VPs with time that counts as stolen.
+    stealing: Vec<(ObservedVp, Holds)>,
     /// The CPUs that are offline, each with the time up to which its absence has been counted as stolen.
     offline: Vec<(u16, Nanos)>,
     promises: Promises,
@@ -52,6 +52,17 @@ pub struct Observer {
     /// When the last record was made.
     last_record_at: Nanos,
     disabled_policies: Vec<PolicyDisabled>,
+}
+
+/// Whether a VP with time that counts as stolen has a CPU.
+#[derive(Clone, Copy, Debug)]
+enum Holds {
+    /// It has none.
+    None,
+    /// It has this CPU, and its time up to then has been counted.
+    Since(u16, Nanos),
+    /// Records before then were lost, and none has told since.
+    UnknownSince(Nanos),
 }
 
 impl Observer {
@@ -65,7 +76,7 @@ impl Observer {
             .filter(is_root)
             .map(|(vp, _)| (vp, Nanos::ZERO))
             .collect();
-        let steals = |(vp, info): (ObservedVp, &VpInfo)| info.steals.then_some((vp, None));
+        let steals = |(vp, info): (ObservedVp, &VpInfo)| info.steals.then_some((vp, Holds::None));
         let mut observer = Observer {
             roots,
             stealing: (0..).map(ObservedVp).zip(&topology.vps).filter_map(steals).collect(),
@@ -192,11 +203,16 @@ impl Observer {
     /// VP's own time counts as its scheduler's.
     fn note_stealing(&mut self, vp: ObservedVp, cpu: u16, at: Nanos, what: What) {
         let Some(index) = self.stealing.iter().position(|(stealing, _)| *stealing == vp) else { return };
-        match what {
-            What::Grant => self.stealing[index].1 = Some((cpu, at)),
-            What::Revoke | What::Release => {
+        match (what, self.stealing[index].1) {
+            (What::Grant, _) => self.stealing[index].1 = Holds::Since(cpu, at),
+            (What::Request, _) => self.stealing[index].1 = Holds::None,
+            (What::Revoke | What::Release, holds) => {
+                // The first record after a gap says that the VP has had the CPU since the gap.
+                if let Holds::UnknownSince(since) = holds {
+                    self.stealing[index].1 = Holds::Since(cpu, since);
+                }
                 self.steal_by_vps(at);
-                self.stealing[index].1 = None;
+                self.stealing[index].1 = Holds::None;
             }
             _ => {}
         }
@@ -204,8 +220,8 @@ impl Observer {
 
     /// For the promises, counts as stolen what the stealing VPs had until `at`.
     fn steal_by_vps(&mut self, at: Nanos) {
-        for (_, has) in &mut self.stealing {
-            if let Some((cpu, since)) = has {
+        for (_, holds) in &mut self.stealing {
+            if let Holds::Since(cpu, since) = holds {
                 self.promises.steal(*cpu, at, at.saturating_sub(*since));
                 *since = at.max(*since);
             }
@@ -361,7 +377,7 @@ impl Observer {
         for account in &mut self.accounts {
             account.stop(clock(&self.stolen, account.last_cpu, from), State::Waiting);
         }
-        self.stealing.iter_mut().for_each(|(_, has)| *has = None);
+        self.stealing.iter_mut().for_each(|(_, holds)| *holds = Holds::UnknownSince(to));
         self.demands.values_mut().for_each(Demand::lose_track);
         self.promises.lose(from, to);
     }

@@ -209,6 +209,28 @@ fn nothing_is_judged_over_lost_records_and_all_is_after_them() {
     assert_eq!((breach.from, breach.to, breach.stolen), (Nanos(200), Nanos(220), Nanos(0)));
 }
 
+/// Records are lost while a VP steals. The first record after the gap says that the VP has had the CPU since the gap.
+#[test]
+fn what_was_stolen_since_lost_records_breaks_no_promise() {
+    for steals in [true, false] {
+        let mut topology = topology();
+        topology.vps[4].steals = steals;
+        let records = [
+            (0, 4, What::Grant),
+            (90, 0, What::Lost),
+            (90, 3, What::Request),
+            (107, 4, What::Revoke),
+            (107, 3, What::Grant),
+        ];
+        let mut observer = Observer::new(topology, vec![promise(3, 20, 10, 0)]);
+        for (at, vp, what) in records {
+            observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu: 0, what });
+        }
+        let counts = observer.finish(Nanos(150)).guarantees[0].counts;
+        assert_eq!((counts.short == 0, counts.stolen == 1), (steals, steals), "{counts:?}");
+    }
+}
+
 /// A CPU that does not come is the machine's fault, not the hierarchy's.
 #[test]
 fn the_root_waits_for_none_but_the_machine() {
