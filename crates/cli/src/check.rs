@@ -22,7 +22,7 @@ pub fn check(args: &CheckArgs) -> Result<Verdict, Error> {
     let verdict = checked.verdict(&of_tasks);
     let mut out = output();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &Check::of(&checked, &source, &warnings))
+        serde_json::to_writer_pretty(&mut out, &Check::of(&checked, &of_tasks, (&source, &warnings)))
             .map_err(std::io::Error::from)?;
         writeln!(out)?;
         out.flush()?;

@@ -277,13 +277,14 @@ impl<E: RunningEngine> Manager<E> {
         self.tree.leases.remove(&tid);
         let is_placed = tree.leases.contains_key(&tid);
         self.commit(tree);
-        let placed = || Change {
-            scheduler: Some(scheduler.clone()),
-            thread: Some(tid),
-            guarantee: is_placed.then(|| guarantee.rounded_for_people()),
-            ..change(if is_placed { Kind::Placed } else { Kind::Released })
-        };
-        self.changes.add(|| [placed()]);
+        self.changes.add(|| {
+            [Change {
+                scheduler: Some(scheduler.clone()),
+                thread: Some(tid),
+                guarantee: is_placed.then(|| guarantee.rounded_for_people()),
+                ..change(if is_placed { Kind::Placed } else { Kind::Released })
+            }]
+        });
         Ok(Granted { scheduler, guarantee })
     }
 

@@ -84,7 +84,6 @@ impl<E: RunningEngine> Manager<E> {
     }
 
     fn note_suspension(&self, kind: Kind, tid: u32, by: &str) {
-        let about = || Change { scheduler: Some(by.to_owned()), thread: Some(tid), ..change(kind) };
-        self.changes.add(|| [about()]);
+        self.changes.add(|| [Change { scheduler: Some(by.to_owned()), thread: Some(tid), ..change(kind) }]);
     }
 }

@@ -153,17 +153,21 @@ impl Check {
         Check { format: FORMAT, exit_code: WRONG, verdict: String::new(), messages, cpus: 0, promises, tasks }
     }
 
-    /// The answer for a check of the hierarchy in `source`, with what the reader said of it.
-    pub fn of(checked: &Checked, source: &Source, warnings: &[Diagnostic]) -> Check {
+    /// The answer for a check with these [`Checked::task_problems`] of the hierarchy in `source`, of which the reader
+    /// gave these warnings.
+    pub fn of(
+        checked: &Checked,
+        of_tasks: &[Diagnostic],
+        (source, warnings): (&Source, &[Diagnostic]),
+    ) -> Check {
         let Checked { plan, problems, .. } = checked;
-        let of_tasks = checked.task_problems();
-        let all = warnings.iter().chain(problems).chain(&of_tasks);
+        let all = warnings.iter().chain(problems).chain(of_tasks);
         let mut messages: Vec<Message> = all.map(|problem| Message::at(source, problem)).collect();
         messages.extend(left_out(&plan.hierarchy.machine).map(Message::note));
         Check {
             format: FORMAT,
-            exit_code: checked.verdict(&of_tasks).exit_code(),
-            verdict: checked.sentence(&of_tasks),
+            exit_code: checked.verdict(of_tasks).exit_code(),
+            verdict: checked.sentence(of_tasks),
             messages,
             cpus: plan.topology.cpus,
             promises: promises(checked),
@@ -238,7 +242,8 @@ impl Read {
     }
 
     fn check(&self) -> Check {
-        let mut check = Check::of(&self.checked, &self.source, &self.warnings);
+        let Read { source, warnings, checked, .. } = self;
+        let mut check = Check::of(checked, &checked.task_problems(), (source, warnings));
         check.messages.extend(self.workload.unsupported.iter().cloned().map(Message::note));
         check
     }

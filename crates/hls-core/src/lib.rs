@@ -1,5 +1,5 @@
 //! Rust bindings of the C core. Of all crates only this one, the kernel engine's, and `mapping.rs` of
-//! `user-level-scheduler` have `unsafe` in them.
+//! `user-level-scheduler` have `unsafe` code in them.
 //!
 //! [`Core`] owns one `struct hls`, a root domain, and offers its entry points (`core/hls.h`) as methods. That header
 //! has rules for callers: one call at a time, time never backwards, every kicked CPU scheduled. The type system
