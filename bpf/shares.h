@@ -6,7 +6,7 @@
 #ifndef HLS_BPF_SHARES_H
 #define HLS_BPF_SHARES_H
 
-#include "../core/hls.h"
+#include "../core/core.h"
 
 /* Weights are the fair class's. The weights of sched_ext, 1 for nice 19 and 2 for nice 17, are too coarse. */
 #define NICE_0_WEIGHT 1024

@@ -7,41 +7,41 @@
 #ifndef HLS_CALL_H
 #define HLS_CALL_H
 
-#include "hls.h"
+#include "core.h"
 
 /*
  * OP(number, NAME, expression): `h` is the domain, `c` the call. The numbers are part of the tape format, and are never
  * used again for another entry point.
  */
-#define HLS_CALLS(OP)                                                       \
-	OP(1, ADD_CPU, hls_add_cpu(h, c->a))                                \
-	OP(2, CREATE_SCHEDULER, hls_create_scheduler(h, c->a, &c->params))  \
-	OP(3, DESTROY_SCHEDULER, hls_destroy_scheduler(h, c->a))            \
-	OP(4, ATTACH_ROOT, hls_attach_root(h, c->a, c->b))                  \
-	OP(5, ATTACH, hls_attach(h, c->a, c->b, &c->params, c->now_ns))     \
-	OP(6, DETACH, hls_detach(h, c->a, c->now_ns))                       \
-	OP(7, MOVE, hls_move(h, c->a, c->b, &c->params, c->now_ns))         \
-	OP(8, SET_AFFINITY, hls_set_affinity(h, c->a, c->value, c->now_ns)) \
-	OP(9, WATCH, hls_watch(h, c->a, c->b))                              \
-	OP(10, REQUEST, hls_request(h, c->a, c->now_ns))                    \
-	OP(11, RELEASE, hls_release(h, c->a, c->now_ns))                    \
-	OP(12, YIELD, hls_yield(h, c->a, c->now_ns))                        \
-	OP(13, MESSAGE, hls_set_param(h, c->a, c->b, c->value, c->now_ns))  \
-	OP(14, EXPIRE, hls_expire(h, c->a, c->now_ns))                      \
-	OP(15, TIMERS, hls_timers(h, c->now_ns))                            \
-	OP(16, STEAL, hls_steal(h, c->a, c->value))                         \
-	OP(17, EXPIRES_AT, hls_expires_at(h, c->a))                         \
-	OP(18, TIMER_AT, hls_timer_at(h))                                   \
-	OP(19, SCHEDULE, hls_schedule(h, c->a, c->now_ns))                  \
-	OP(20, CHECK, hls_check(h))                                         \
-	OP(21, OFFLINE, hls_offline(h, c->a, c->now_ns))                    \
-	OP(22, ONLINE, hls_online(h, c->a, c->now_ns))                      \
-	OP(23, TELL, hls_tell(h, c->a, c->b, &c->params, c->now_ns))        \
-	OP(24, REPLACE, hls_replace(h, c->a, c->b, &c->params, c->now_ns))  \
-	OP(25, SET_PACE, hls_set_pace(h, c->value))                         \
-	OP(26, STALL, hls_stall(h, c->a, c->now_ns))                        \
-	OP(27, WRITE_PAGE, hls_write_page(h, c->a, c->b, c->value))         \
-	OP(28, RENEW_PAGES, hls_renew_pages(h, c->a, c->now_ns))            \
+#define HLS_CALLS(OP)                                                        \
+	OP(1, ADD_CPU, hls_add_cpu(h, c->a))                                 \
+	OP(2, CREATE_SCHEDULER, hls_create_scheduler(h, c->a, &c->params))   \
+	OP(3, DESTROY_SCHEDULER, hls_destroy_scheduler(h, c->a))             \
+	OP(4, ATTACH_ROOT, hls_attach_root(h, c->a, c->b))                   \
+	OP(5, ATTACH, hls_attach(h, c->a, c->b, &c->params, c->now_ns))      \
+	OP(6, DETACH, hls_detach(h, c->a, c->now_ns))                        \
+	OP(7, MOVE, hls_move(h, c->a, c->b, &c->params, c->now_ns))          \
+	OP(8, SET_AFFINITY, hls_set_affinity(h, c->a, c->value, c->now_ns))  \
+	OP(9, WATCH, hls_watch(h, c->a, c->b))                               \
+	OP(10, REQUEST, hls_request(h, c->a, c->now_ns))                     \
+	OP(11, RELEASE, hls_release(h, c->a, c->now_ns))                     \
+	OP(12, YIELD, hls_yield(h, c->a, c->now_ns))                         \
+	OP(13, SET_PARAM, hls_set_param(h, c->a, c->b, c->value, c->now_ns)) \
+	OP(14, EXPIRE, hls_expire(h, c->a, c->now_ns))                       \
+	OP(15, TIMERS, hls_timers(h, c->now_ns))                             \
+	OP(16, STEAL, hls_steal(h, c->a, c->value))                          \
+	OP(17, EXPIRES_AT, hls_expires_at(h, c->a))                          \
+	OP(18, TIMER_AT, hls_timer_at(h))                                    \
+	OP(19, SCHEDULE, hls_schedule(h, c->a, c->now_ns))                   \
+	OP(20, CHECK, hls_check(h))                                          \
+	OP(21, OFFLINE, hls_offline(h, c->a, c->now_ns))                     \
+	OP(22, ONLINE, hls_online(h, c->a, c->now_ns))                       \
+	OP(23, TELL, hls_tell(h, c->a, c->b, &c->params, c->now_ns))         \
+	OP(24, REPLACE, hls_replace(h, c->a, c->b, &c->params, c->now_ns))   \
+	OP(25, SET_PACE, hls_set_pace(h, c->value))                          \
+	OP(26, STALL, hls_stall(h, c->a, c->now_ns))                         \
+	OP(27, WRITE_PAGE, hls_write_page(h, c->a, c->b, c->value))          \
+	OP(28, RENEW_PAGES, hls_renew_pages(h, c->a, c->now_ns))             \
 	OP(29, SUSPEND, hls_suspend(h, c->a, c->b, c->now_ns))
 
 #define HLS_CALL_NUMBER(number, name, call) HLS_CALL_##name = number,

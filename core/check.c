@@ -104,13 +104,12 @@ HLS_GLOBAL_FUNC u32 check_idle(hls_t *h __arg_arena, u32 cpu)
 	}
 	if (!root || h->cpu[cpu].depth)
 		return 0;
-	u32 s = h->vp[root].child, v = h->scheduler[s].first_child;
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	u32 s = h->vp[root].child;
+	for_each_child (h, v, s) {
 		vp_t *vp = &h->vp[v];
 		/* A faulty scheduler may have left the CPU idle: the fallback will use it. */
 		if (in_need(h, v) && hls_usable(vp, cpu) && !hls_is_faulty(&h->scheduler[s]))
 			return broken(h, HLS_BROKEN_IDLE, s, v, cpu);
-		v = vp->sib_next;
 	}
 	return 0;
 }
@@ -137,8 +136,7 @@ HLS_GLOBAL_FUNC u32 check_children(hls_t *h __arg_arena, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
 	u32 ready = opaque(0), running = opaque(0), children = opaque(0), pinned = opaque(0);
-	u32 v = sched->first_child;
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for_each_child (h, v, s) {
 		vp_t *vp = &h->vp[v];
 		bool able = vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED);
 		children++;
@@ -148,7 +146,6 @@ HLS_GLOBAL_FUNC u32 check_children(hls_t *h __arg_arena, u32 s)
 		u32 code = in_need(h, v) && policy_strict(sched->policy) ? check_priority(h, s, v) : 0;
 		if (code)
 			return code;
-		v = vp->sib_next;
 	}
 	if (children != sched->nr_children || ready != sched->nr_ready || running != sched->nr_running)
 		return broken(h, HLS_BROKEN_COUNTS, s, 0, 0);

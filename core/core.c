@@ -3,7 +3,8 @@
  * The whole core as one translation unit, so that the compiler resolves and inlines the hooks of policies: natively for
  * the simulator, with --target=bpf for the kernel. The build includes the files of policies/ before it.
  */
-#include "hls.h"
+#include "core.h"
+#include "several.c"
 #include "notify.c"
 #include "schedule.c"
 #include "tree.c"

@@ -13,12 +13,6 @@
 #include "guard.h"
 #include "levels.h"
 
-/* The domain. Policies pass the array of nodes, which is always h->node, the array of the VPs. */
-static __always_inline hls_t *hls_of_nodes(node_t *nodes)
-{
-	return (hls_t *)((char __arena *)nodes - __builtin_offsetof(struct hls, node));
-}
-
 /* Whether the running hook may write to node i. 0 is no node: nothing is written to it. */
 static __always_inline bool hls_may_write(hls_t *h, u32 i)
 {
@@ -28,38 +22,35 @@ static __always_inline bool hls_may_write(hls_t *h, u32 i)
 	return false;
 }
 
-static __always_inline void checked_list_push_tail(node_t *nodes, list_t *list, u32 i)
+static __always_inline void checked_list_push_tail(hls_t *h, list_t *list, u32 i)
 {
-	hls_t *h = hls_of_nodes(nodes);
 	if (hls_may_write(h, i) && hls_may_write(h, list->tail))
-		list_push_tail(nodes, list, i);
+		list_push_tail(h, list, i);
 }
 
-static __always_inline void checked_list_push_head(node_t *nodes, list_t *list, u32 i)
+static __always_inline void checked_list_push_head(hls_t *h, list_t *list, u32 i)
 {
-	hls_t *h = hls_of_nodes(nodes);
 	if (hls_may_write(h, i) && hls_may_write(h, list->head))
-		list_push_head(nodes, list, i);
+		list_push_head(h, list, i);
 }
 
 /* list_pop() writes to the second member, not to the first, which leaves. */
-static __always_inline void checked_list_pop(node_t *nodes, list_t *list)
+static __always_inline void checked_list_pop(hls_t *h, list_t *list)
 {
-	if (hls_may_write(hls_of_nodes(nodes), nodes[list->head].next))
-		list_pop(nodes, list);
+	if (hls_may_write(h, h->node[list->head].next))
+		list_pop(h, list);
 }
 
 /* Whether the running hook may write to node i and to its neighbours in a list. */
-static __always_inline bool hls_may_unlink(node_t *nodes, u32 i)
+static __always_inline bool hls_may_unlink(hls_t *h, u32 i)
 {
-	hls_t *h = hls_of_nodes(nodes);
-	return hls_may_write(h, i) && hls_may_write(h, nodes[i].prev) && hls_may_write(h, nodes[i].next);
+	return hls_may_write(h, i) && hls_may_write(h, h->node[i].prev) && hls_may_write(h, h->node[i].next);
 }
 
-static __always_inline void checked_list_remove(node_t *nodes, list_t *list, u32 i)
+static __always_inline void checked_list_remove(hls_t *h, list_t *list, u32 i)
 {
-	if (hls_may_unlink(nodes, i))
-		list_remove(nodes, list, i);
+	if (hls_may_unlink(h, i))
+		list_remove(h, list, i);
 }
 
 /* Whether the running hook may write to the right spine of the heap with root i, along which heaps are merged. */
@@ -85,35 +76,33 @@ static __always_inline bool hls_may_leave(hls_t *h, u32 i)
 	return true;
 }
 
-HLS_GLOBAL_FUNC u32 checked_heap_push(node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i, u64 key,
-				      u64 seq)
+HLS_GLOBAL_FUNC u32 checked_heap_push(hls_t *h __arg_arena, u32 __arena *root __arg_arena, u32 i, u64 key, u64 seq)
 {
-	hls_t *h = hls_of_nodes(nodes);
 	if (hls_may_write(h, i) && hls_may_join(h, *root))
-		heap_push(nodes, root, i, key, seq);
+		heap_push(h, root, i, key, seq);
 	return 0;
 }
 
-static __always_inline void checked_heap_begin(node_t *nodes, u32 __arena *root, u32 i, u64 key, u64 seq)
+static __always_inline void checked_heap_begin(hls_t *h, u32 __arena *root, u32 i, u64 key, u64 seq)
 {
-	if (hls_may_write(hls_of_nodes(nodes), i))
-		heap_begin(nodes, root, i, key, seq);
+	if (hls_may_write(h, i))
+		heap_begin(h, root, i, key, seq);
 }
 
-HLS_GLOBAL_FUNC u32 checked_heap_remove(node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i)
+HLS_GLOBAL_FUNC u32 checked_heap_remove(hls_t *h __arg_arena, u32 __arena *root __arg_arena, u32 i)
 {
-	if (hls_may_leave(hls_of_nodes(nodes), i))
-		heap_remove(nodes, root, i);
+	if (hls_may_leave(h, i))
+		heap_remove(h, root, i);
 	return 0;
 }
 
-static __always_inline void checked_heap_pop(node_t *nodes, u32 __arena *root)
+static __always_inline void checked_heap_pop(hls_t *h, u32 __arena *root)
 {
 	u32 i = *root;
-	if (unlikely(nodes[i].left))
-		checked_heap_remove(nodes, root, i);
-	else if (hls_may_write(hls_of_nodes(nodes), i))
-		heap_pop(nodes, root);
+	if (unlikely(h->node[i].left))
+		checked_heap_remove(h, root, i);
+	else if (hls_may_write(h, i))
+		heap_pop(h, root);
 }
 
 /*
@@ -151,7 +140,7 @@ static __always_inline void checked_queue_push(hls_t *h, queue_t *queue, u32 v, 
 	if (queue_is_pinned(h, v))
 		checked_push_tree(h, &queue->tree, v, key, h->seq++);
 	else
-		checked_heap_push(h->node, &queue->heap, v, key, h->seq++);
+		checked_heap_push(h, &queue->heap, v, key, h->seq++);
 }
 
 static __always_inline void checked_queue_remove(hls_t *h, queue_t *queue, u32 v)
@@ -159,7 +148,7 @@ static __always_inline void checked_queue_remove(hls_t *h, queue_t *queue, u32 v
 	if (hls_may_prune(h, v))
 		queue_remove_tree(h, &queue->tree, v);
 	else
-		checked_heap_remove(h->node, &queue->heap, v);
+		checked_heap_remove(h, &queue->heap, v);
 }
 
 static __always_inline void checked_fifo_push(hls_t *h, fifo_t *fifo, u32 v, bool behind)
@@ -177,7 +166,7 @@ static __always_inline void checked_fifo_remove(hls_t *h, fifo_t *fifo, u32 v)
 	if (hls_may_prune(h, v))
 		queue_remove_tree(h, &fifo->tree, v);
 	else
-		checked_list_remove(h->node, &fifo->list, v);
+		checked_list_remove(h, &fifo->list, v);
 }
 
 /* Whether this is a level: behind the queue of the last level lie other words. */
@@ -206,7 +195,7 @@ static __always_inline void checked_levels_remove(hls_t *h, levels_t *levels, u6
 		return;
 	if (hls_may_prune(h, v))
 		queue_remove_tree(h, &levels->tree, v);
-	else if (hls_may_unlink(h->node, v))
+	else if (hls_may_unlink(h, v))
 		levels_remove_from_list(h, levels, level, v);
 }
 
@@ -241,7 +230,7 @@ HLS_GLOBAL_FUNC u32 checked_hls_search_usable(hls_t *h __arg_arena, u32 root, u3
 	while (v && hls_may_step(h)) {
 		if (hls_usable(&h->vp[v], cpu) && (!least || heap_before(&h->node[v], &h->node[least])))
 			least = v;
-		v = heap_next(h->node, v);
+		v = heap_next(h, v);
 	}
 	return least;
 }

@@ -12,7 +12,7 @@
 #ifndef HLS_HEAP_H
 #define HLS_HEAP_H
 
-#include "hls.h"
+#include "core.h"
 
 /*
  * The greatest length of a path along right children, and of two such paths together: log2 of the greatest number of
@@ -85,7 +85,7 @@ static __always_inline u32 heap_merge(node_t *nodes, u32 a, u32 b)
 }
 
 /* Makes node i a heap with no other member. */
-static __always_inline void heap_begin(node_t *nodes, u32 __arena *root, u32 i, u64 key, u64 seq)
+static __always_inline void heap_begin_in(node_t *nodes, u32 __arena *root, u32 i, u64 key, u64 seq)
 {
 	node_t *n = &nodes[i];
 	n->key = key;
@@ -96,17 +96,17 @@ static __always_inline void heap_begin(node_t *nodes, u32 __arena *root, u32 i, 
 }
 
 /* Adds node i under `key`; `seq` orders equal keys. */
-HLS_GLOBAL_FUNC u32 heap_push(node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i, u64 key, u64 seq)
+HLS_GLOBAL_FUNC u32 heap_push_in(node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i, u64 key, u64 seq)
 {
 	u32 others = *root;
-	heap_begin(nodes, root, i, key, seq);
+	heap_begin_in(nodes, root, i, key, seq);
 	if (others)
 		*root = heap_merge(nodes, others, i);
 	return 0;
 }
 
 /* Removes node i, wherever in the heap it is. */
-HLS_GLOBAL_FUNC u32 heap_remove(node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i)
+HLS_GLOBAL_FUNC u32 heap_remove_in(node_t *nodes __arg_arena, u32 __arena *root __arg_arena, u32 i)
 {
 	u32 up = nodes[i].up;
 	u32 rest = heap_merge(nodes, nodes[i].left, nodes[i].right);
@@ -127,11 +127,11 @@ HLS_GLOBAL_FUNC u32 heap_remove(node_t *nodes __arg_arena, u32 __arena *root __a
 }
 
 /* Removes the root: the member with the least key. */
-static __always_inline void heap_pop(node_t *nodes, u32 __arena *root)
+static __always_inline void heap_pop_in(node_t *nodes, u32 __arena *root)
 {
 	u32 i = *root;
 	if (nodes[i].left) {
-		heap_remove(nodes, root, i);
+		heap_remove_in(nodes, root, i);
 		return;
 	}
 	nodes[i].dist = 0;
@@ -139,7 +139,7 @@ static __always_inline void heap_pop(node_t *nodes, u32 __arena *root)
 }
 
 /* To visit all members, parents before children: the member after i; 0: i was the last. */
-HLS_GLOBAL_FUNC u32 heap_next(const node_t *nodes __arg_arena, u32 i)
+HLS_GLOBAL_FUNC u32 heap_next_in(const node_t *nodes __arg_arena, u32 i)
 {
 	if (nodes[i].left)
 		return nodes[i].left;
@@ -154,6 +154,33 @@ HLS_GLOBAL_FUNC u32 heap_next(const node_t *nodes __arg_arena, u32 i)
 		i = up;
 	}
 	return 0;
+}
+
+/* The same for heaps of VPs, as policies have them. */
+
+static __always_inline void heap_push(hls_t *h, u32 __arena *root, u32 v, u64 key, u64 seq)
+{
+	heap_push_in(h->node, root, v, key, seq);
+}
+
+static __always_inline void heap_begin(hls_t *h, u32 __arena *root, u32 v, u64 key, u64 seq)
+{
+	heap_begin_in(h->node, root, v, key, seq);
+}
+
+static __always_inline void heap_remove(hls_t *h, u32 __arena *root, u32 v)
+{
+	heap_remove_in(h->node, root, v);
+}
+
+static __always_inline void heap_pop(hls_t *h, u32 __arena *root)
+{
+	heap_pop_in(h->node, root);
+}
+
+static __always_inline u32 heap_next(const hls_t *h, u32 v)
+{
+	return heap_next_in(h->node, v);
 }
 
 #endif

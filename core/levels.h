@@ -52,7 +52,7 @@ static __always_inline void levels_push(hls_t *h, levels_t *levels, u64 level, u
 /* levels_remove() of a VP that can use every CPU. */
 static __always_inline void levels_remove_from_list(hls_t *h, levels_t *levels, u64 level, u32 v)
 {
-	list_remove(h->node, &levels->queue[level], v);
+	list_remove(h, &levels->queue[level], v);
 	if (!levels->queue[level].head)
 		levels->occupied &= ~levels_bit(level);
 }
@@ -87,7 +87,7 @@ static __always_inline bool levels_goes_first(const hls_t *h, levels_t *levels, 
 /* The first VP of the search tree that can use the CPU, if it goes before all VPs that can use every CPU; else 0. */
 static __always_inline u32 levels_search(hls_t *h, levels_t *levels, u32 cpu)
 {
-	u32 v = tree_first_usable(h->queue_node, levels->tree, 1ULL << cpu);
+	u32 v = queue_first_usable_of_tree(h, levels->tree, cpu);
 	return v && levels_goes_first(h, levels, v) ? v : 0;
 }
 
@@ -96,7 +96,7 @@ static __always_inline u32 levels_take_from_list(hls_t *h, levels_t *levels)
 {
 	list_t *queue = levels_first(levels);
 	u32 v = queue->head;
-	list_pop(h->node, queue);
+	list_pop(h, queue);
 	if (!queue->head)
 		levels->occupied &= levels->occupied - 1;
 	return v;

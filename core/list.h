@@ -6,7 +6,7 @@
 #ifndef HLS_LIST_H
 #define HLS_LIST_H
 
-#include "hls.h"
+#include "core.h"
 
 struct hls_list {
 	u32 head, tail;
@@ -14,50 +14,50 @@ struct hls_list {
 typedef struct hls_list __arena list_t;
 
 /* Adds node i behind the others. */
-static __always_inline void list_push_tail(node_t *nodes, list_t *list, u32 i)
+static __always_inline void list_push_tail(hls_t *h, list_t *list, u32 i)
 {
-	nodes[i].next = 0;
-	nodes[i].prev = list->tail;
+	h->node[i].next = 0;
+	h->node[i].prev = list->tail;
 	if (list->tail)
-		nodes[list->tail].next = i;
+		h->node[list->tail].next = i;
 	else
 		list->head = i;
 	list->tail = i;
 }
 
 /* Adds node i before the others. */
-static __always_inline void list_push_head(node_t *nodes, list_t *list, u32 i)
+static __always_inline void list_push_head(hls_t *h, list_t *list, u32 i)
 {
-	nodes[i].prev = 0;
-	nodes[i].next = list->head;
+	h->node[i].prev = 0;
+	h->node[i].next = list->head;
 	if (list->head)
-		nodes[list->head].prev = i;
+		h->node[list->head].prev = i;
 	else
 		list->tail = i;
 	list->head = i;
 }
 
 /* Removes the first member. */
-static __always_inline void list_pop(node_t *nodes, list_t *list)
+static __always_inline void list_pop(hls_t *h, list_t *list)
 {
-	u32 next = nodes[list->head].next;
+	u32 next = h->node[list->head].next;
 	list->head = next;
 	if (next)
-		nodes[next].prev = 0;
+		h->node[next].prev = 0;
 	else
 		list->tail = 0;
 }
 
 /* Removes member i. */
-static __always_inline void list_remove(node_t *nodes, list_t *list, u32 i)
+static __always_inline void list_remove(hls_t *h, list_t *list, u32 i)
 {
-	u32 prev = nodes[i].prev, next = nodes[i].next;
+	u32 prev = h->node[i].prev, next = h->node[i].next;
 	if (prev)
-		nodes[prev].next = next;
+		h->node[prev].next = next;
 	else
 		list->head = next;
 	if (next)
-		nodes[next].prev = prev;
+		h->node[next].prev = prev;
 	else
 		list->tail = prev;
 }

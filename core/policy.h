@@ -8,7 +8,7 @@
  *
  *  1. A policy is a state machine over its own words (hls_scheduler.word, hls_vp.word) and parameters. It reads the
  *     time from h->now_ns, never blocks, and calls nothing but what this file, queue.h, heap.h, list.h, levels.h,
- *     budget.h, virtual_time.h and slower.h offer.
+ *     budget.h and virtual_time.h offer.
  *  2. A child VP is WAITING, READY or RUNNING. The infrastructure changes the state first and calls the hook then. A
  *     policy throttles a READY VP that may not run now (it is out of budget) by hls_throttle(), and ends that by
  *     hls_unthrottle().
@@ -71,7 +71,7 @@
 #ifndef HLS_POLICY_H
 #define HLS_POLICY_H
 
-#include "hls.h"
+#include "core.h"
 #include "queue.h"
 #include "wanting.h"
 
@@ -169,7 +169,7 @@ enum hls_hook { HLS_HOOKS(HLS_HOOK_NUMBER, HLS_HOOK_NUMBER) };
 	P(inline_hooks, of) \
 	/* It divides the time of one CPU: a scheduler below it has one VP unless the file says otherwise. */ \
 	P(serial, of) \
-	/* It tells a slower processor above it its deadlines; budgets are in that processor's time (slower.h). */ \
+	/* It tells a slower processor above it its deadlines; budgets are in that processor's time. */ \
 	P(tells_deadlines, of) \
 	/* The first parameter of a VP is its level, the greatest first. A VP that shares it is promised nothing. */ \
 	P(promises_by_level, of) \
@@ -202,17 +202,37 @@ struct hls_policy {
 	HLS_HOOKS(HLS_EVENT_MEMBER, HLS_QUESTION_MEMBER)
 };
 
-/* A policy's state in the scheduler s, and in the VP v: its words there, as a struct of the policy. */
-#define POLICY_STATE(type, s) ((type __arena *)in_register(&h->scheduler[s])->word)
+/*
+ * What a policy keeps in its words: struct NAME in each of its schedulers, struct NAME_vp in each child. POLICY_WORDS
+ * checks that both fit, and makes the types NAME_t and NAME_vp_t and the functions NAME_state(h, s) and NAME_vp(h, v).
+ */
+#define POLICY_WORDS(name)  \
+	POLICY_STATE(name); \
+	POLICY_VP_STATE(name)
+
+/* For schedulers alone. */
+#define POLICY_STATE(name)                                                   \
+	typedef struct name __arena name##_t;                                \
+	static __always_inline name##_t *name##_state(const hls_t *h, u32 s) \
+	{                                                                    \
+		return (name##_t *)in_register(&h->scheduler[s])->word;      \
+	}                                                                    \
+	POLICY_FITS(struct name, "scheduler", HLS_SCHEDULER_WORDS)
+
+/* For children alone. */
+#define POLICY_VP_STATE(name)                                                 \
+	typedef struct name##_vp __arena name##_vp_t;                         \
+	static __always_inline name##_vp_t *name##_vp(const hls_t *h, u32 v)  \
+	{                                                                     \
+		return (name##_vp_t *)HLS_GUARD(hls_vp_words)((hls_t *)h, v); \
+	}                                                                     \
+	POLICY_FITS(struct name##_vp, "VP", HLS_VP_WORDS)
+
 #define hls_vp_words(h, v) (in_register(&(h)->vp[v])->word)
-#define POLICY_VP(type, v) ((type __arena *)HLS_GUARD(hls_vp_words)(h, v))
 #define POLICY_TEXT(number) #number
-#define POLICY_HOLDS(type, what, words)                       \
+#define POLICY_FITS(type, what, words)                        \
 	_Static_assert(sizeof(type) <= sizeof(u64) * (words), \
 		       what " state too large: it has " POLICY_TEXT(words) " words of 8 bytes")
-#define POLICY_FITS(sched_type, vp_type)                            \
-	POLICY_HOLDS(sched_type, "scheduler", HLS_SCHEDULER_WORDS); \
-	POLICY_HOLDS(vp_type, "VP", HLS_VP_WORDS)
 
 /* Whether the VP can use this CPU. */
 static __always_inline bool hls_usable(const vp_t *vp, u32 cpu)
@@ -316,10 +336,10 @@ static __always_inline void hls_set_timer(hls_t *h, u32 s, u64 at_ns)
 	if (sched->timer_at == at_ns)
 		return;
 	if (sched->timer_at != HLS_NEVER)
-		heap_remove(h->timer_node, &h->timers, s);
+		heap_remove_in(h->timer_node, &h->timers, s);
 	sched->timer_at = at_ns;
 	if (at_ns != HLS_NEVER)
-		heap_push(h->timer_node, &h->timers, s, at_ns, h->seq++);
+		heap_push_in(h->timer_node, &h->timers, s, at_ns, h->seq++);
 }
 
 /* `cpu` is to decide anew at `level` of its path. */
@@ -359,15 +379,10 @@ static __always_inline u32 hls_least_usable(hls_t *h, u32 root, u32 cpu)
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (hls_usable(&h->vp[v], cpu) && (!least || heap_before(&h->node[v], &h->node[least])))
 			least = v;
-		v = heap_next(h->node, v);
+		v = heap_next(h, v);
 	}
 	return least;
 }
-
-/* The VPs u that the scheduler s holds of its parents. */
-#define for_each_up(h, u, s)                                                                               \
-	for (u32 u = (h)->scheduler[s].first_up, n_##u = opaque(0); u && n_##u <= HLS_MAX_VPS && can_loop; \
-	     u = (h)->vp[u].up_next, n_##u++)
 
 /* The child of s that is RUNNING by the VP u of s; 0: none. */
 static __always_inline u32 hls_running_by(const hls_t *h, u32 s, u32 u)

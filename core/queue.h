@@ -48,13 +48,31 @@ static __always_inline void queue_remove_tree(hls_t *h, u32 __arena *tree, u32 v
 	tree_remove(h->queue_node, tree, v);
 }
 
+/* The first VP of the search tree of a queue; 0: the tree is empty. */
+static __always_inline u32 queue_first_of_tree(const hls_t *h, u32 tree)
+{
+	return tree_first(h->queue_node, tree);
+}
+
+/* The VP after v there; 0: v is the last. */
+static __always_inline u32 queue_next_of_tree(const hls_t *h, u32 v)
+{
+	return tree_next(h->queue_node, v);
+}
+
+/* The first VP there that can use the CPU; 0: none. */
+static __always_inline u32 queue_first_usable_of_tree(const hls_t *h, u32 tree, u32 cpu)
+{
+	return tree_first_usable(h->queue_node, tree, 1ULL << cpu);
+}
+
 /* Adds v to a heap, which may be empty. */
 static __always_inline void queue_push_heap(hls_t *h, u32 __arena *heap, u32 v, u64 key, u64 seq)
 {
 	if (*heap)
-		heap_push(h->node, heap, v, key, seq);
+		heap_push(h, heap, v, key, seq);
 	else
-		heap_begin(h->node, heap, v, key, seq);
+		heap_begin(h, heap, v, key, seq);
 }
 
 /* Adds v under `key`; `seq` orders equal keys. */
@@ -78,14 +96,14 @@ static __always_inline void queue_remove(hls_t *h, queue_t *queue, u32 v)
 	if (queue_is_pinned(h, v))
 		queue_remove_tree(h, &queue->tree, v);
 	else
-		heap_remove(h->node, &queue->heap, v);
+		heap_remove(h, &queue->heap, v);
 }
 
 /* The same, for a caller that mostly removes the first VP: that takes fewer instructions. */
 static __always_inline void queue_remove_early(hls_t *h, queue_t *queue, u32 v)
 {
 	if (likely(v == queue->heap))
-		heap_pop(h->node, &queue->heap);
+		heap_pop(h, &queue->heap);
 	else
 		queue_remove(h, queue, v);
 }
@@ -107,13 +125,13 @@ static __always_inline u32 queue_first(hls_t *h, const queue_t *queue)
 {
 	if (likely(!queue->tree))
 		return queue->heap;
-	return queue_earlier(h, queue->heap, tree_first(h->queue_node, queue->tree));
+	return queue_earlier(h, queue->heap, queue_first_of_tree(h, queue->tree));
 }
 
 /* queue_first_usable() where VPs are pinned. */
 HLS_RARE_FUNC u32 queue_search(hls_t *h __arg_arena, const queue_t *queue __arg_arena, u32 cpu)
 {
-	return queue_earlier(h, queue->heap, tree_first_usable(h->queue_node, queue->tree, 1ULL << cpu));
+	return queue_earlier(h, queue->heap, queue_first_usable_of_tree(h, queue->tree, cpu));
 }
 
 /* The first VP that can use the CPU; 0: none. */
@@ -129,7 +147,7 @@ static __always_inline u32 queue_take(hls_t *h, queue_t *queue, u32 cpu)
 	if (!v)
 		return 0;
 	if (likely(v == queue->heap))
-		heap_pop(h->node, &queue->heap);
+		heap_pop(h, &queue->heap);
 	else
 		queue_remove_tree(h, &queue->tree, v);
 	return v;
@@ -147,9 +165,9 @@ static __always_inline void queue_push_list(hls_t *h, list_t *list, u32 v, bool 
 {
 	h->node[v].place = queue_place(h, behind);
 	if (behind)
-		list_push_tail(h->node, list, v);
+		list_push_tail(h, list, v);
 	else
-		list_push_head(h->node, list, v);
+		list_push_head(h, list, v);
 }
 
 /* Adds v behind the others, or before them. */
@@ -167,13 +185,13 @@ static __always_inline void fifo_remove(hls_t *h, fifo_t *fifo, u32 v)
 	if (queue_is_pinned(h, v))
 		queue_remove_tree(h, &fifo->tree, v);
 	else
-		list_remove(h->node, &fifo->list, v);
+		list_remove(h, &fifo->list, v);
 }
 
 /* fifo_first_usable() where VPs are pinned. */
 HLS_RARE_FUNC u32 fifo_search(hls_t *h __arg_arena, const fifo_t *fifo __arg_arena, u32 cpu)
 {
-	u32 head = fifo->list.head, v = tree_first_usable(h->queue_node, fifo->tree, 1ULL << cpu);
+	u32 head = fifo->list.head, v = queue_first_usable_of_tree(h, fifo->tree, cpu);
 	if (!head || !v)
 		return head ? head : v;
 	return (s64)(h->node[head].place - h->queue_node[v].seq) < 0 ? head : v;

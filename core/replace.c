@@ -42,8 +42,8 @@ HLS_GLOBAL_FUNC u32 take_off_cpus(hls_t *h __arg_arena, u32 s)
 static void forget_children(hls_t *h, u32 s)
 {
 	scheduler_t *sched = &h->scheduler[s];
-	u32 ready = opaque(0), v = sched->first_child;
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	u32 ready = opaque(0);
+	for_each_child (h, v, s) {
 		vp_t *vp = &h->vp[v];
 		clear((u64 __arena *)vp->word, sizeof(vp->word));
 		h->queue_node[v].height = 0;
@@ -52,7 +52,6 @@ static void forget_children(hls_t *h, u32 s)
 			wanting_add(h, v);
 		}
 		ready += vp->state == HLS_READY;
-		v = vp->sib_next;
 	}
 	sched->nr_ready = ready;
 }
@@ -60,14 +59,12 @@ static void forget_children(hls_t *h, u32 s)
 /* Registers the children of s with its new policy, and requests those that are READY. An error: one was refused. */
 static s64 register_anew(hls_t *h, u32 s)
 {
-	u32 v = h->scheduler[s].first_child;
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for_each_child (h, v, s) {
 		s64 error = policy_register_vp(h, s, v);
 		if (error)
 			return error;
 		if (h->vp[v].state == HLS_READY)
 			policy_request(h, s, v);
-		v = h->vp[v].sib_next;
 	}
 	return 0;
 }
@@ -166,12 +163,10 @@ HLS_RARE_FUNC s64 may_replace(hls_t *h __arg_arena, u32 s, u32 policy, const par
 			return -HLS_E_PARAM;
 	if (policy == fallback(sched))
 		return 0; /* The fallback reads no parameters of children; they keep those that they have. */
-	u32 v = sched->first_child;
-	for (u32 n = opaque(0); n < HLS_MAX_VPS && v && can_loop; n++) {
+	for_each_child (h, v, s) {
 		for (u32 i = 0; i < HLS_VP_PARAMS; i++)
 			if (!policy_vp_param_in_range(policy, i, h->vp[v].param[i]))
 				return -HLS_E_PARAM;
-		v = h->vp[v].sib_next;
 	}
 	return 0;
 }

@@ -209,7 +209,7 @@ static __always_inline u32 give_up_from(hls_t *h, u32 cpu, u32 level)
 		sched->nr_running--;
 		policy_release_inline(h, s, v, used_ns, false);
 		if (unlikely(!sched->single && sched->nr_up > 1))
-			note_end_of_wish(h, s, v);
+			note_end_of_wanting(h, s, v);
 		if (unlikely(!below->single))
 			note_loss(h, vp->child, v);
 		if (sched->nr_ready)
@@ -304,17 +304,6 @@ HLS_GLOBAL_FUNC u32 reconsider(hls_t *h __arg_arena, u32 cpu, u32 level)
 	revoke_for_good(h, v);
 	c->resched = 0;
 	return next;
-}
-
-/* The CPU is granted: all VPs that claimed it seek a CPU again, unless they got this one. */
-static void pass_on_claims(hls_t *h, cpu_t *c)
-{
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && c->claims && can_loop; i++) {
-		u32 v = c->claims;
-		c->claims = h->vp[v].seeking_next;
-		h->vp[v].flags &= ~HLS_SEEKING;
-		add_seeker(h, &h->seeking, v);
-	}
 }
 
 /* After a decision: passes on the claims of VPs that did not get the CPU, and does what was put off. */

@@ -15,7 +15,7 @@
 #ifndef HLS_SEARCH_TREE_H
 #define HLS_SEARCH_TREE_H
 
-#include "hls.h"
+#include "core.h"
 
 /* An AVL tree of HLS_MAX_VPS members is not higher: 1.44 log2(HLS_MAX_VPS + 2), with room. */
 #define HLS_TREE_HEIGHT 26

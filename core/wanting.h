@@ -107,16 +107,14 @@ static __always_inline void wanting_remove(hls_t *h, u32 v)
  */
 HLS_RARE_FUNC u32 wanting_begin(hls_t *h __arg_arena, u32 s)
 {
-	u32 v = h->scheduler[s].first_child;
 	h->scheduler[s].first_wanting = 0;
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for_each_child (h, v, s) {
 		const vp_t *vp = &h->vp[v];
 		if (!(vp->flags & HLS_PINNED)) {
 			h->wanting_node[v].height = 0;
 			if (vp->state != HLS_WAITING && !(vp->flags & HLS_THROTTLED))
 				wanting_link(h, v);
 		}
-		v = vp->sib_next;
 	}
 	return 0;
 }

@@ -37,18 +37,18 @@ struct background_vp {
 	u64 place; /* the period; without one, when it arrived, behind all periods */
 };
 
-POLICY_FITS(struct background, struct background_vp);
+POLICY_WORDS(background);
 
 /* v comes behind all earlier arrivals. */
 static void background_arrive(hls_t *h, u32 v)
 {
 	u64 period = h->vp[v].param[BACKGROUND_PERIOD];
-	POLICY_VP(struct background_vp, v)->place = period ? period : BACKGROUND_FIRST_PLACE + h->seq++;
+	background_vp(h, v)->place = period ? period : BACKGROUND_FIRST_PLACE + h->seq++;
 }
 
 static void background_enqueue(hls_t *h, u32 s, u32 v)
 {
-	queue_push(h, &POLICY_STATE(struct background, s)->ready, v, POLICY_VP(struct background_vp, v)->place);
+	queue_push(h, &background_state(h, s)->ready, v, background_vp(h, v)->place);
 }
 
 static void background_request(hls_t *h, u32 s, u32 v)
@@ -59,12 +59,12 @@ static void background_request(hls_t *h, u32 s, u32 v)
 
 static void background_withdraw(hls_t *h, u32 s, u32 v)
 {
-	queue_remove(h, &POLICY_STATE(struct background, s)->ready, v);
+	queue_remove(h, &background_state(h, s)->ready, v);
 }
 
 static u32 background_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct background __arena *background = POLICY_STATE(struct background, s);
+	background_t *background = background_state(h, s);
 	u32 v = queue_first_usable(h, &background->ready, cpu);
 	if (v)
 		queue_remove(h, &background->ready, v);

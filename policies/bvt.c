@@ -127,10 +127,7 @@ struct bvt_vp {
 	u64 told : 1;      /* RUNNING, and a message said whether it is to warp */
 };
 
-POLICY_FITS(struct bvt, struct bvt_vp);
-
-typedef struct bvt __arena bvt_t;
-typedef struct bvt_vp __arena bvt_vp_t;
+POLICY_WORDS(bvt);
 
 /* CPU time of v as virtual time, rounded down. */
 static u64 bvt_of(hls_t *h, u32 v, u64 ns)
@@ -148,26 +145,26 @@ static u64 bvt_warp_ns(hls_t *h, u32 v)
 /* By how much virtual time v, which wants a CPU, is warped now. */
 static u64 bvt_warp(hls_t *h, u32 v)
 {
-	const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	const bvt_vp_t *vp = bvt_vp(h, v);
 	return vp->state == BVT_WARPED ? vp->warp : 0;
 }
 
 /* Updates the warp of v. */
 static void bvt_take_warp(hls_t *h, u32 v)
 {
-	POLICY_VP(struct bvt_vp, v)->warp = bvt_of(h, v, bvt_warp_ns(h, v));
+	bvt_vp(h, v)->warp = bvt_of(h, v, bvt_warp_ns(h, v));
 }
 
 /* E of a VP that is not RUNNING. */
 static u64 bvt_effective(hls_t *h, u32 v)
 {
-	return POLICY_VP(struct bvt_vp, v)->actual - bvt_warp(h, v);
+	return bvt_vp(h, v)->actual - bvt_warp(h, v);
 }
 
 /* A of the RUNNING v, which is charged for its run until now. */
 static u64 bvt_running_actual(hls_t *h, u32 v)
 {
-	const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	const bvt_vp_t *vp = bvt_vp(h, v);
 	u64 service = (hls_used_ns(h, v) << VIRTUAL_SHIFT) + vp->rest;
 	return vp->actual + service / h->vp[v].param[BVT_SHARE];
 }
@@ -188,7 +185,7 @@ static u64 bvt_penalty(hls_t *h, u32 s, u32 v, u32 cpu)
 	const vp_t *vp = &h->vp[v];
 	const scheduler_t *sched = &h->scheduler[s];
 	u64 migration_ns = sched->nr_up > 1 ? sched->param[BVT_MIGRATION] : 0;
-	bool is_elsewhere = vp->nr_grants && vp->cpu != cpu && POLICY_VP(struct bvt_vp, v)->state != BVT_BARRED;
+	bool is_elsewhere = vp->nr_grants && vp->cpu != cpu && bvt_vp(h, v)->state != BVT_BARRED;
 	return migration_ns && is_elsewhere ? virtual_of(migration_ns, 1) : 0;
 }
 
@@ -211,44 +208,44 @@ static u32 bvt_home(hls_t *h, u32 v)
 
 static void bvt_enqueue_apart(hls_t *h, u32 s, u32 v)
 {
-	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	bvt_t *bvt = bvt_state(h, s);
 	u32 home = bvt_home(h, v);
 	bool has_home = h->scheduler[s].param[BVT_MIGRATION];
 	queue_push_tree(h, has_home ? &bvt->home[home] : &bvt->ready.tree, v, bvt_effective(h, v), h->seq);
 	if (has_home)
 		bvt->homes |= 1ULL << home;
-	heap_push(h->node, &bvt->actuals, v, POLICY_VP(struct bvt_vp, v)->actual, h->seq++);
+	heap_push(h, &bvt->actuals, v, bvt_vp(h, v)->actual, h->seq++);
 }
 
 static void bvt_dequeue_apart(hls_t *h, u32 s, u32 v)
 {
-	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	bvt_t *bvt = bvt_state(h, s);
 	u32 home = bvt_home(h, v);
 	bool has_home = h->scheduler[s].param[BVT_MIGRATION];
 	queue_remove_tree(h, has_home ? &bvt->home[home] : &bvt->ready.tree, v);
 	if (has_home && !bvt->home[home])
 		bvt->homes &= ~(1ULL << home);
-	heap_remove(h->node, &bvt->actuals, v);
+	heap_remove(h, &bvt->actuals, v);
 }
 
 static u64 bvt_bar_end(hls_t *h, u32 v)
 {
-	return POLICY_VP(struct bvt_vp, v)->warped_at + h->vp[v].param[BVT_UNWARP];
+	return bvt_vp(h, v)->warped_at + h->vp[v].param[BVT_UNWARP];
 }
 
 static void bvt_set_timer(hls_t *h, u32 s)
 {
-	u32 first = POLICY_STATE(struct bvt, s)->bars;
+	u32 first = bvt_state(h, s)->bars;
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
 static void bvt_enqueue(hls_t *h, u32 s, u32 v)
 {
-	bvt_t *bvt = POLICY_STATE(struct bvt, s);
-	const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	bvt_t *bvt = bvt_state(h, s);
+	const bvt_vp_t *vp = bvt_vp(h, v);
 	if (vp->state == BVT_BARRED) {
 		queue_push_tree(h, &bvt->barred, v, vp->actual, h->seq);
-		heap_push(h->node, &bvt->bars, v, bvt_bar_end(h, v), h->seq++);
+		heap_push(h, &bvt->bars, v, bvt_bar_end(h, v), h->seq++);
 		bvt_set_timer(h, s);
 	} else if (bvt_is_apart(h, s, v)) {
 		bvt_enqueue_apart(h, s, v);
@@ -259,15 +256,15 @@ static void bvt_enqueue(hls_t *h, u32 s, u32 v)
 
 static void bvt_dequeue(hls_t *h, u32 s, u32 v)
 {
-	bvt_t *bvt = POLICY_STATE(struct bvt, s);
-	if (POLICY_VP(struct bvt_vp, v)->state == BVT_BARRED) {
+	bvt_t *bvt = bvt_state(h, s);
+	if (bvt_vp(h, v)->state == BVT_BARRED) {
 		queue_remove_tree(h, &bvt->barred, v);
-		heap_remove(h->node, &bvt->bars, v);
+		heap_remove(h, &bvt->bars, v);
 		bvt_set_timer(h, s);
 	} else if (bvt_is_apart(h, s, v)) {
 		bvt_dequeue_apart(h, s, v);
 	} else {
-		heap_remove(h->node, &bvt->ready.heap, v);
+		heap_remove(h, &bvt->ready.heap, v);
 	}
 }
 
@@ -282,13 +279,13 @@ static u32 bvt_earlier(hls_t *h, u32 s, u32 v, u32 w, u32 cpu)
 /* Of the first VPs of all CPUs' search trees, the one with the least E on this CPU. */
 HLS_RARE_FUNC u32 bvt_first_of_homes(hls_t *h __arg_arena, u32 s, u32 cpu)
 {
-	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	bvt_t *bvt = bvt_state(h, s);
 	u64 homes = bvt->homes;
 	u32 first = 0;
 	for (u32 i = opaque(0); i < HLS_MAX_CPUS && homes && can_loop; i++) {
 		u32 home = __builtin_ctzll(homes) & (HLS_MAX_CPUS - 1);
 		homes &= homes - 1;
-		u32 v = tree_first_usable(h->queue_node, bvt->home[home], 1ULL << cpu);
+		u32 v = queue_first_usable_of_tree(h, bvt->home[home], cpu);
 		first = bvt_earlier(h, s, first, v, cpu);
 	}
 	return first;
@@ -297,8 +294,8 @@ HLS_RARE_FUNC u32 bvt_first_of_homes(hls_t *h __arg_arena, u32 s, u32 cpu)
 /* The READY VP with the least E that can use the CPU; 0: none. */
 HLS_RARE_BODY u32 bvt_first(hls_t *h, u32 s, u32 cpu)
 {
-	bvt_t *bvt = POLICY_STATE(struct bvt, s);
-	u32 barred = bvt->barred ? tree_first_usable(h->queue_node, bvt->barred, 1ULL << cpu) : 0;
+	bvt_t *bvt = bvt_state(h, s);
+	u32 barred = bvt->barred ? queue_first_usable_of_tree(h, bvt->barred, cpu) : 0;
 	u32 first = bvt->homes ? bvt_first_of_homes(h, s, cpu) : queue_first_usable(h, &bvt->ready, cpu);
 	return bvt_earlier(h, s, first, barred, cpu);
 }
@@ -306,21 +303,21 @@ HLS_RARE_BODY u32 bvt_first(hls_t *h, u32 s, u32 cpu)
 /* `least`, or A of v if that is less; v is READY, or 0. */
 static u64 bvt_lesser(hls_t *h, u32 v, u64 least)
 {
-	u64 actual = v ? POLICY_VP(struct bvt_vp, v)->actual : least;
+	u64 actual = v ? bvt_vp(h, v)->actual : least;
 	return virtual_before(actual, least) ? actual : least;
 }
 
 /* The least A of the RUNNING VPs; if none runs, BVT_NONE ahead of the greatest A. */
 HLS_RARE_FUNC u64 bvt_least_running(hls_t *h __arg_arena, u32 s)
 {
-	u64 least = POLICY_STATE(struct bvt, s)->greatest + BVT_NONE;
+	u64 least = bvt_state(h, s)->greatest + BVT_NONE;
 	for_each_up (h, u, s) {
 		u32 v = hls_running_by(h, s, u);
 		u64 actual = v ? bvt_running_actual(h, v) : least;
 		if (virtual_before(actual, least))
 			least = actual;
-		if (v && !virtual_before(actual, POLICY_STATE(struct bvt, s)->now))
-			POLICY_VP(struct bvt_vp, v)->is_behind = 0;
+		if (v && !virtual_before(actual, bvt_state(h, s)->now))
+			bvt_vp(h, v)->is_behind = 0;
 	}
 	return least;
 }
@@ -328,10 +325,10 @@ HLS_RARE_FUNC u64 bvt_least_running(hls_t *h __arg_arena, u32 s)
 /* Advances the scheduler's virtual time to `least`, or to the least A of the queued VPs if that is less. */
 HLS_RARE_FUNC u32 bvt_advance_to(hls_t *h __arg_arena, u32 s, u64 least)
 {
-	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	bvt_t *bvt = bvt_state(h, s);
 	least = bvt_lesser(h, bvt->ready.heap, least);
 	least = bvt_lesser(h, bvt->actuals, least);
-	least = bvt_lesser(h, tree_first(h->queue_node, bvt->barred), least);
+	least = bvt_lesser(h, queue_first_of_tree(h, bvt->barred), least);
 	if (least == bvt->greatest + BVT_NONE)
 		least = bvt->greatest;
 	if (virtual_before(bvt->now, least))
@@ -351,9 +348,9 @@ static void bvt_advance(hls_t *h, u32 s)
  */
 HLS_RARE_FUNC u32 bvt_current(hls_t *h __arg_arena, u32 s)
 {
-	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	bvt_t *bvt = bvt_state(h, s);
 	u32 running = hls_running_by(h, s, h->scheduler[s].first_up);
-	u32 first = bvt_earlier(h, s, queue_first(h, &bvt->ready), tree_first(h->queue_node, bvt->barred), 0);
+	u32 first = bvt_earlier(h, s, queue_first(h, &bvt->ready), queue_first_of_tree(h, bvt->barred), 0);
 	if (!running || !first)
 		return running ? running : first;
 	return virtual_before(bvt_effective(h, first), bvt_running_effective(h, running)) ? first : running;
@@ -366,7 +363,7 @@ HLS_RARE_FUNC u32 bvt_current(hls_t *h __arg_arena, u32 s)
 static u64 bvt_warp_above_ns(hls_t *h, u32 s, u32 v)
 {
 	u64 threshold_ns = h->scheduler[s].param[BVT_THRESHOLD];
-	u64 warp_ns = v && POLICY_VP(struct bvt_vp, v)->state == BVT_WARPED ? bvt_warp_ns(h, v) : 0;
+	u64 warp_ns = v && bvt_vp(h, v)->state == BVT_WARPED ? bvt_warp_ns(h, v) : 0;
 	if (!threshold_ns)
 		return warp_ns;
 	return warp_ns >= threshold_ns ? BVT_MOST_WARP : 0;
@@ -380,7 +377,7 @@ HLS_RARE_FUNC u32 bvt_tell_of(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	u64 told = 0;
 	const scheduler_t *sched = &h->scheduler[s];
-	if (POLICY_STATE(struct bvt, s)->warpers && sched->nr_up == 1 && !sched->param[BVT_MIGRATION])
+	if (bvt_state(h, s)->warpers && sched->nr_up == 1 && !sched->param[BVT_MIGRATION])
 		told = 1 + bvt_warp_above_ns(h, s, v);
 	hls_tell_parents(h, s, HLS_TOLD_WARP, told);
 	return 0;
@@ -395,14 +392,14 @@ HLS_RARE_BODY u32 bvt_tell(hls_t *h, u32 s)
 /* The same after a change, if s has children with warps. */
 static void bvt_has_changed(hls_t *h, u32 s)
 {
-	if (unlikely(POLICY_STATE(struct bvt, s)->warpers))
+	if (unlikely(bvt_state(h, s)->warpers))
 		bvt_tell(h, s);
 }
 
 /* v warps from now on if something is left of its limit, which may be renewed here; otherwise v is BARRED. */
 static void bvt_begin_warp(hls_t *h, u32 v)
 {
-	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	bvt_vp_t *vp = bvt_vp(h, v);
 	u64 limit_ns = h->vp[v].param[BVT_LIMIT];
 	if (!vp->warped_at || h->now_ns >= bvt_bar_end(h, v))
 		vp->left_ns = limit_ns;
@@ -412,7 +409,7 @@ static void bvt_begin_warp(hls_t *h, u32 v)
 /* Obeys the last message to v (`on` or `off`). v wants a CPU and has been charged. */
 static void bvt_obey(hls_t *h, u32 v)
 {
-	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	bvt_vp_t *vp = bvt_vp(h, v);
 	if (vp->is_off)
 		vp->state = BVT_UNWARPED;
 	else if (h->vp[v].param[BVT_WARP])
@@ -434,7 +431,7 @@ HLS_RARE_FUNC u32 bvt_cut_slice(hls_t *h __arg_arena, u32 s, u32 v, u32 running)
 {
 	if (!running || !hls_usable(&h->vp[v], h->vp[running].cpu))
 		return 0;
-	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, running);
+	bvt_vp_t *vp = bvt_vp(h, running);
 	u64 effective = bvt_effective_on(h, s, v, h->vp[running].cpu);
 	s64 ahead = effective - bvt_running_effective(h, running);
 	if (ahead < 0)
@@ -462,8 +459,8 @@ static u64 bvt_credit(hls_t *h, u32 s, u32 v)
 /* bvt_request() without telling the schedulers above. A function of its own, to save stack. */
 HLS_RARE_FUNC u32 bvt_wake(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	bvt_t *bvt = POLICY_STATE(struct bvt, s);
-	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	bvt_t *bvt = bvt_state(h, s);
+	bvt_vp_t *vp = bvt_vp(h, v);
 	bvt_advance(h, s);
 	u64 least = bvt->now - bvt_credit(h, s, v);
 	bool forgotten = h->now_ns - vp->released_at > VIRTUAL_FORGET_NS;
@@ -489,7 +486,7 @@ static void bvt_request(hls_t *h, u32 s, u32 v)
 /* v no longer wants a CPU. */
 static void bvt_end(hls_t *h, u32 s, u32 v)
 {
-	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	bvt_vp_t *vp = bvt_vp(h, v);
 	vp->state = BVT_UNWARPED;
 	vp->keeps = vp->loses = vp->told = 0;
 	vp->released_at = h->now_ns;
@@ -517,7 +514,7 @@ static u64 bvt_next_turn(hls_t *h, u32 s, u32 v, u32 cpu)
 /* The slice of v: its turn, but no more than is left of its limit, and not beyond the end of its bar. */
 static u64 bvt_slice(hls_t *h, u32 v, u64 turn_ns)
 {
-	const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	const bvt_vp_t *vp = bvt_vp(h, v);
 	u64 end_ns = HLS_NEVER;
 	if (bvt_warp(h, v) && h->vp[v].param[BVT_LIMIT])
 		end_ns = vp->left_ns;
@@ -531,7 +528,7 @@ static u64 bvt_slice(hls_t *h, u32 v, u64 turn_ns)
  */
 static u32 bvt_keeper(hls_t *h, u32 s, u32 cpu)
 {
-	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	bvt_t *bvt = bvt_state(h, s);
 	u32 v = bvt->keeper;
 	bvt->keeper = 0;
 	const vp_t *vp = &h->vp[v];
@@ -557,7 +554,7 @@ static u32 bvt_grant(hls_t *h, u32 s, u32 cpu)
 		bvt_dequeue(h, s, v);
 		h->slice_ns = bvt_slice(h, v, bvt_next_turn(h, s, v, cpu));
 	}
-	if (unlikely(POLICY_STATE(struct bvt, s)->warpers))
+	if (unlikely(bvt_state(h, s)->warpers))
 		bvt_tell_of(h, s, v);
 	return v;
 }
@@ -572,8 +569,8 @@ static u64 bvt_units(hls_t *h, u32 s, u64 used_ns)
 /* v ran for used_ns: A advances by charged_ns / share; a warped run also uses up v's limit. */
 static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns, u64 charged_ns)
 {
-	bvt_t *bvt = POLICY_STATE(struct bvt, s);
-	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	bvt_t *bvt = bvt_state(h, s);
+	bvt_vp_t *vp = bvt_vp(h, v);
 	u64 share = h->vp[v].param[BVT_SHARE];
 	u64 service = (charged_ns << VIRTUAL_SHIFT) + vp->rest, quotient = service / share;
 	vp->actual += quotient;
@@ -595,8 +592,8 @@ static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns, u64 charged_ns)
 
 static void bvt_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	bvt_t *bvt = POLICY_STATE(struct bvt, s);
-	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	bvt_t *bvt = bvt_state(h, s);
+	bvt_vp_t *vp = bvt_vp(h, v);
 	/* A VP that goes on is charged exactly: only the end of a run is rounded up to a unit. */
 	bool goes_on = vp->keeps && !vp->loses;
 	bvt_charge(h, s, v, used_ns, goes_on ? used_ns : bvt_units(h, s, used_ns));
@@ -631,7 +628,7 @@ static bool bvt_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 /* Ends the bars that are over, one at each call: their VPs are WARPED. */
 static u32 bvt_timer(hls_t *h, u32 s)
 {
-	bvt_t *bvt = POLICY_STATE(struct bvt, s);
+	bvt_t *bvt = bvt_state(h, s);
 	u32 v = bvt->bars;
 	if (v && h->node[v].key <= h->now_ns) {
 		bvt_dequeue(h, s, v);
@@ -648,7 +645,7 @@ static u32 bvt_timer(hls_t *h, u32 s)
 static s64 bvt_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
 {
 	(void)payload;
-	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	bvt_vp_t *vp = bvt_vp(h, v);
 	vp->is_off = message == BVT_OFF;
 	if (h->vp[v].state == HLS_RUNNING) {
 		/* It is charged first, for what it did before. */
@@ -677,7 +674,7 @@ HLS_RARE_FUNC u32 bvt_requeue(hls_t *h __arg_arena, u32 s, u32 v)
 /* The scheduler below v runs, or is going to run, a child with another warp than the child before. */
 static void bvt_told(hls_t *h, u32 s, u32 v)
 {
-	if (POLICY_VP(struct bvt_vp, v)->warp == bvt_of(h, v, bvt_warp_ns(h, v)))
+	if (bvt_vp(h, v)->warp == bvt_of(h, v, bvt_warp_ns(h, v)))
 		return;
 	if (h->vp[v].state == HLS_RUNNING) {
 		/* It is charged first, for what it did before. */
@@ -691,10 +688,9 @@ static void bvt_told(hls_t *h, u32 s, u32 v)
 /* No READY VP is behind by more than its credit, no VP has more left than its limit, and WAITING VPs are UNWARPED. */
 static bool bvt_check_invariants(hls_t *h, u32 s)
 {
-	u64 now = POLICY_STATE(struct bvt, s)->now;
-	u32 v = h->scheduler[s].first_child;
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
-		const bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	u64 now = bvt_state(h, s)->now;
+	for_each_child (h, v, s) {
+		const bvt_vp_t *vp = bvt_vp(h, v);
 		u64 least = vp->is_behind ? now - bvt_of(h, v, h->scheduler[s].param[BVT_CREDIT]) : now;
 		if (h->vp[v].state == HLS_READY && virtual_before(vp->actual, least))
 			return false;
@@ -702,7 +698,6 @@ static bool bvt_check_invariants(hls_t *h, u32 s)
 			return false;
 		if (h->vp[v].state == HLS_WAITING && vp->state != BVT_UNWARPED)
 			return false;
-		v = h->vp[v].sib_next;
 	}
 	return true;
 }
@@ -710,12 +705,12 @@ static bool bvt_check_invariants(hls_t *h, u32 s)
 /* After a change of parameters, a VP has no more left than its new limit. */
 static s64 bvt_register_vp(hls_t *h, u32 s, u32 v)
 {
-	bvt_vp_t *vp = POLICY_VP(struct bvt_vp, v);
+	bvt_vp_t *vp = bvt_vp(h, v);
 	u64 limit_ns = h->vp[v].param[BVT_LIMIT];
 	if (vp->left_ns > limit_ns)
 		vp->left_ns = limit_ns;
 	if (h->vp[v].param[BVT_WARP])
-		POLICY_STATE(struct bvt, s)->warpers++;
+		bvt_state(h, s)->warpers++;
 	return 0;
 }
 
@@ -723,7 +718,7 @@ static void bvt_unregister_vp(hls_t *h, u32 s, u32 v)
 {
 	if (!h->vp[v].param[BVT_WARP])
 		return;
-	POLICY_STATE(struct bvt, s)->warpers--;
+	bvt_state(h, s)->warpers--;
 	bvt_tell(h, s);
 }
 

@@ -29,42 +29,41 @@ struct fixed_priority_vp {
 	u64 level;   /* at which it is registered */
 };
 
-POLICY_FITS(struct fixed_priority, struct fixed_priority_vp);
+POLICY_WORDS(fixed_priority);
 
 static s64 fixed_priority_register_vp(hls_t *h, u32 s, u32 v)
 {
 	u64 level = h->vp[v].param[FIXED_PRIORITY_PRIORITY];
-	POLICY_VP(struct fixed_priority_vp, v)->level = level;
-	struct fixed_priority __arena *fp = POLICY_STATE(struct fixed_priority, s);
+	fixed_priority_vp(h, v)->level = level;
+	fixed_priority_t *fp = fixed_priority_state(h, s);
 	fp->nr_shared += ++fp->registered[level] == 2;
 	return 0;
 }
 
 static void fixed_priority_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	struct fixed_priority __arena *fp = POLICY_STATE(struct fixed_priority, s);
-	fp->nr_shared -= --fp->registered[POLICY_VP(struct fixed_priority_vp, v)->level] == 1;
+	fixed_priority_t *fp = fixed_priority_state(h, s);
+	fp->nr_shared -= --fp->registered[fixed_priority_vp(h, v)->level] == 1;
 }
 
 static void fixed_priority_request(hls_t *h, u32 s, u32 v)
 {
-	struct fixed_priority_vp __arena *vp = POLICY_VP(struct fixed_priority_vp, v);
+	fixed_priority_vp_t *vp = fixed_priority_vp(h, v);
 	vp->left_ns = in_register(&h->scheduler[s])->param[FIXED_PRIORITY_QUANTUM];
-	levels_push(h, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, true);
+	levels_push(h, &fixed_priority_state(h, s)->ready, vp->level, v, true);
 }
 
 static void fixed_priority_withdraw(hls_t *h, u32 s, u32 v)
 {
-	levels_remove(h, &POLICY_STATE(struct fixed_priority, s)->ready,
-		      POLICY_VP(struct fixed_priority_vp, v)->level, v);
+	levels_remove(h, &fixed_priority_state(h, s)->ready, fixed_priority_vp(h, v)->level, v);
 }
 
 static __always_inline u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct fixed_priority __arena *fp = POLICY_STATE(struct fixed_priority, s);
+	fixed_priority_t *fp = fixed_priority_state(h, s);
 	u32 v = levels_take(h, &fp->ready, cpu);
 	if (fp->nr_shared && v) {
-		const struct fixed_priority_vp __arena *vp = POLICY_VP(struct fixed_priority_vp, v);
+		const fixed_priority_vp_t *vp = fixed_priority_vp(h, v);
 		if (fp->registered[vp->level] > 1)
 			h->slice_ns = vp->left_ns;
 	}
@@ -73,23 +72,22 @@ static __always_inline u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 
 static void fixed_priority_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct fixed_priority_vp __arena *vp = POLICY_VP(struct fixed_priority_vp, v);
+	fixed_priority_vp_t *vp = fixed_priority_vp(h, v);
 	bool over = hls_turn_over(h, v, &vp->left_ns, used_ns);
 	if (over)
 		vp->left_ns = h->scheduler[s].param[FIXED_PRIORITY_QUANTUM];
-	levels_push(h, &POLICY_STATE(struct fixed_priority, s)->ready, vp->level, v, over);
+	levels_push(h, &fixed_priority_state(h, s)->ready, vp->level, v, over);
 }
 
 static __always_inline bool fixed_priority_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return POLICY_VP(struct fixed_priority_vp, ready)->level >
-	       POLICY_VP(struct fixed_priority_vp, running)->level;
+	return fixed_priority_vp(h, ready)->level > fixed_priority_vp(h, running)->level;
 }
 
 static bool fixed_priority_check_invariants(hls_t *h, u32 s)
 {
-	return levels_are_sound(&POLICY_STATE(struct fixed_priority, s)->ready);
+	return levels_are_sound(&fixed_priority_state(h, s)->ready);
 }
 
 static const struct hls_policy fixed_priority_policy = {

@@ -20,7 +20,7 @@ struct join_vp {
 	u64 unused;
 };
 
-POLICY_FITS(struct join, struct join_vp);
+POLICY_WORDS(join);
 
 /* What its child tells, a join tells its own parents. */
 static void join_told(hls_t *h, u32 s, u32 v)
@@ -32,18 +32,18 @@ static void join_told(hls_t *h, u32 s, u32 v)
 static void join_request(hls_t *h, u32 s, u32 v)
 {
 	join_told(h, s, v);
-	POLICY_STATE(struct join, s)->ready = v;
+	join_state(h, s)->ready = v;
 }
 
 static void join_withdraw(hls_t *h, u32 s, u32 v)
 {
 	(void)v;
-	POLICY_STATE(struct join, s)->ready = 0;
+	join_state(h, s)->ready = 0;
 }
 
 static u32 join_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct join __arena *join = POLICY_STATE(struct join, s);
+	join_t *join = join_state(h, s);
 	u32 v = join->ready;
 	if (!v || !hls_usable(&h->vp[v], cpu))
 		return 0;

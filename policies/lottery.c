@@ -45,30 +45,28 @@ struct lottery_vp {
 	u32 members; /* from here downwards */
 };
 
-POLICY_FITS(struct lottery, struct lottery_vp);
-
-typedef struct lottery_vp __arena lottery_vp_t;
+POLICY_WORDS(lottery);
 
 static u32 lottery_members(hls_t *h, u32 v)
 {
-	return v ? POLICY_VP(struct lottery_vp, v)->members : 0;
+	return v ? lottery_vp(h, v)->members : 0;
 }
 
 static u64 lottery_sum(hls_t *h, u32 v)
 {
-	return v ? POLICY_VP(struct lottery_vp, v)->sum : 0;
+	return v ? lottery_vp(h, v)->sum : 0;
 }
 
 /* Puts v into the tree: below the child with fewer members, at each step. */
-static void lottery_add(hls_t *h, struct lottery __arena *lottery, u32 v)
+static void lottery_add(hls_t *h, lottery_t *lottery, u32 v)
 {
-	lottery_vp_t *vp = POLICY_VP(struct lottery_vp, v);
+	lottery_vp_t *vp = lottery_vp(h, v);
 	u32 up = 0, next = lottery->root, side = opaque(0);
 	vp->child[0] = vp->child[1] = 0;
 	vp->members = 1;
 	vp->sum = vp->tickets;
 	for (u32 d = opaque(0); d < LOTTERY_HEIGHT && next && can_loop; d++) {
-		lottery_vp_t *at = POLICY_VP(struct lottery_vp, next);
+		lottery_vp_t *at = lottery_vp(h, next);
 		at->sum += vp->tickets;
 		at->members++;
 		side = lottery_members(h, at->child[1]) < lottery_members(h, at->child[0]);
@@ -77,39 +75,39 @@ static void lottery_add(hls_t *h, struct lottery __arena *lottery, u32 v)
 	}
 	vp->up = up;
 	if (up)
-		POLICY_VP(struct lottery_vp, up)->child[side] = v;
+		lottery_vp(h, up)->child[side] = v;
 	else
 		lottery->root = v;
 }
 
 /* Removes a member without children, found from the root by a step to the child with more members, at each level. */
-static u32 lottery_take_last(hls_t *h, struct lottery __arena *lottery)
+static u32 lottery_take_last(hls_t *h, lottery_t *lottery)
 {
 	u32 last = lottery->root;
 	for (u32 d = opaque(0); d < LOTTERY_HEIGHT && lottery_members(h, last) > 1 && can_loop; d++) {
-		lottery_vp_t *at = POLICY_VP(struct lottery_vp, last);
+		lottery_vp_t *at = lottery_vp(h, last);
 		at->members--;
 		last = at->child[lottery_members(h, at->child[1]) > lottery_members(h, at->child[0])];
 	}
-	lottery_vp_t *vp = POLICY_VP(struct lottery_vp, last);
+	lottery_vp_t *vp = lottery_vp(h, last);
 	u32 up = vp->up;
 	if (up) {
-		lottery_vp_t *above = POLICY_VP(struct lottery_vp, up);
+		lottery_vp_t *above = lottery_vp(h, up);
 		above->child[above->child[1] == last] = 0;
 	} else {
 		lottery->root = 0;
 	}
 	for (u32 d = opaque(0); d < LOTTERY_HEIGHT && up && can_loop; d++) {
-		POLICY_VP(struct lottery_vp, up)->sum -= vp->tickets;
-		up = POLICY_VP(struct lottery_vp, up)->up;
+		lottery_vp(h, up)->sum -= vp->tickets;
+		up = lottery_vp(h, up)->up;
 	}
 	return last;
 }
 
 /* Puts `other`, which is in no tree, in the place of v. */
-static void lottery_take_place(hls_t *h, struct lottery __arena *lottery, u32 v, u32 other)
+static void lottery_take_place(hls_t *h, lottery_t *lottery, u32 v, u32 other)
 {
-	lottery_vp_t *vp = POLICY_VP(struct lottery_vp, v), *in = POLICY_VP(struct lottery_vp, other);
+	lottery_vp_t *vp = lottery_vp(h, v), *in = lottery_vp(h, other);
 	u32 up = vp->up;
 	in->child[0] = vp->child[0];
 	in->child[1] = vp->child[1];
@@ -117,31 +115,31 @@ static void lottery_take_place(hls_t *h, struct lottery __arena *lottery, u32 v,
 	in->sum = vp->sum - vp->tickets + in->tickets;
 	in->up = up;
 	if (in->child[0])
-		POLICY_VP(struct lottery_vp, in->child[0])->up = other;
+		lottery_vp(h, in->child[0])->up = other;
 	if (in->child[1])
-		POLICY_VP(struct lottery_vp, in->child[1])->up = other;
+		lottery_vp(h, in->child[1])->up = other;
 	if (up) {
-		lottery_vp_t *above = POLICY_VP(struct lottery_vp, up);
+		lottery_vp_t *above = lottery_vp(h, up);
 		above->child[above->child[1] == v] = other;
 	} else {
 		lottery->root = other;
 	}
 	for (u32 d = opaque(0); d < LOTTERY_HEIGHT && up && can_loop; d++) {
-		POLICY_VP(struct lottery_vp, up)->sum += in->tickets - vp->tickets;
-		up = POLICY_VP(struct lottery_vp, up)->up;
+		lottery_vp(h, up)->sum += in->tickets - vp->tickets;
+		up = lottery_vp(h, up)->up;
 	}
 }
 
 static void lottery_enqueue(hls_t *h, u32 s, u32 v)
 {
-	struct lottery __arena *lottery = POLICY_STATE(struct lottery, s);
+	lottery_t *lottery = lottery_state(h, s);
 	lottery_add(h, lottery, v);
 	fifo_push(h, &lottery->ready, v, true);
 }
 
 static void lottery_dequeue(hls_t *h, u32 s, u32 v)
 {
-	struct lottery __arena *lottery = POLICY_STATE(struct lottery, s);
+	lottery_t *lottery = lottery_state(h, s);
 	u32 last = lottery_take_last(h, lottery);
 	if (last != v)
 		lottery_take_place(h, lottery, v, last);
@@ -149,7 +147,7 @@ static void lottery_dequeue(hls_t *h, u32 s, u32 v)
 }
 
 /* The next number of the generator (splitmix64). */
-static u64 lottery_random(struct lottery __arena *lottery)
+static u64 lottery_random(lottery_t *lottery)
 {
 	lottery->random += 0x9e3779b97f4a7c15;
 	u64 mixed = lottery->random;
@@ -159,12 +157,12 @@ static u64 lottery_random(struct lottery __arena *lottery)
 }
 
 /* Draws a ticket, and returns the VP that holds it. The tree must not be empty. */
-static u32 lottery_draw(hls_t *h, struct lottery __arena *lottery)
+static u32 lottery_draw(hls_t *h, lottery_t *lottery)
 {
 	u32 v = lottery->root;
 	u64 ticket = lottery_random(lottery) % lottery_sum(h, v);
 	for (u32 d = opaque(0); d < LOTTERY_HEIGHT && can_loop; d++) {
-		lottery_vp_t *vp = POLICY_VP(struct lottery_vp, v);
+		lottery_vp_t *vp = lottery_vp(h, v);
 		u64 before = lottery_sum(h, vp->child[0]);
 		if (ticket < before) {
 			v = vp->child[0];
@@ -182,13 +180,13 @@ static u32 lottery_draw(hls_t *h, struct lottery __arena *lottery)
 static s64 lottery_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
-	POLICY_VP(struct lottery_vp, v)->tickets = h->vp[v].param[LOTTERY_SHARE] * LOTTERY_TICKET;
+	lottery_vp(h, v)->tickets = h->vp[v].param[LOTTERY_SHARE] * LOTTERY_TICKET;
 	return 0;
 }
 
 static void lottery_init(hls_t *h, u32 s)
 {
-	POLICY_STATE(struct lottery, s)->random = h->scheduler[s].param[LOTTERY_SEED];
+	lottery_state(h, s)->random = h->scheduler[s].param[LOTTERY_SEED];
 }
 
 static void lottery_request(hls_t *h, u32 s, u32 v)
@@ -203,7 +201,7 @@ static void lottery_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 lottery_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct lottery __arena *lottery = POLICY_STATE(struct lottery, s);
+	lottery_t *lottery = lottery_state(h, s);
 	u32 v = fifo_first_usable(h, &lottery->ready, cpu);
 	if (!v)
 		return 0;
@@ -230,7 +228,7 @@ static void lottery_compensate(hls_t *h, u32 s, u32 v, u64 used_ns)
 		used_ns = least_ns;
 	if (used_ns < quantum_ns)
 		tickets = tickets * quantum_ns / used_ns;
-	POLICY_VP(struct lottery_vp, v)->tickets = tickets;
+	lottery_vp(h, v)->tickets = tickets;
 }
 
 static void lottery_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -248,13 +246,11 @@ static void lottery_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 static bool lottery_check_invariants(hls_t *h, u32 s)
 {
 	u64 sum = 0;
-	u32 v = h->scheduler[s].first_child;
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for_each_child (h, v, s) {
 		if (h->vp[v].state == HLS_READY)
-			sum += POLICY_VP(struct lottery_vp, v)->tickets;
-		v = h->vp[v].sib_next;
+			sum += lottery_vp(h, v)->tickets;
 	}
-	return sum == lottery_sum(h, POLICY_STATE(struct lottery, s)->root);
+	return sum == lottery_sum(h, lottery_state(h, s)->root);
 }
 
 static const struct hls_policy lottery_policy = {

@@ -9,49 +9,11 @@
  * Where it differs from the publication: the deadlines of a server have a bound, and lie in a list, not in a tree; a
  * server without budget waits for its deadline.
  */
-#include "../core/slower.h"
+#include "../policies/slower.h"
 
-#define PSHED_PARAMS(P)                                                           \
-	P(PSHED_PERIOD, "period", HLS_TIME, HLS_MS(10), HLS_US(100), HLS_S(3600), \
-	  "time to the deadline of a child that tells none")
-#define PSHED_VP_PARAMS(P)                                                 \
-	P(PSHED_RATE, "rate-ppm", HLS_COUNT, HLS_REQUIRED, 1, SLOWER_UNIT, \
-	  "speed of the VP in millionths of what its parent has")
-#define PSHED_DEADLINE_FIELDS(P)                                        \
-	P(PSHED_IN, "in", HLS_TIME, HLS_REQUIRED, 0, SLOWER_MOST_AHEAD, \
-	  "how far off the deadline is; 0: it has none")
-#define PSHED_MESSAGES(M) M(PSHED_DEADLINE, PSHED_DEADLINE_FIELDS, "deadline", "the deadline of the thread's job")
-
-enum { PSHED_PARAMS(HLS_PARAM_INDEX) };
-enum { PSHED_VP_PARAMS(HLS_PARAM_INDEX) };
-enum { PSHED_DEADLINE_FIELDS(HLS_PARAM_INDEX) };
-enum { PSHED_MESSAGES(HLS_MESSAGE_INDEX) };
-
-static s64 pshed_register_vp(hls_t *h, u32 s, u32 v)
-{
-	slower_register(h, s, v);
-	return 0;
-}
-
-static void pshed_unregister_vp(hls_t *h, u32 s, u32 v)
-{
-	slower_unregister(h, s, v);
-}
-
-static void pshed_request(hls_t *h, u32 s, u32 v)
-{
-	slower_request(h, s, v);
-}
-
-static void pshed_withdraw(hls_t *h, u32 s, u32 v)
-{
-	slower_withdraw(h, s, v);
-}
-
-static u32 pshed_grant(hls_t *h, u32 s, u32 cpu)
-{
-	return slower_grant(h, s, cpu);
-}
+#define PSHED_PARAMS SLOWER_PARAMS
+#define PSHED_VP_PARAMS SLOWER_VP_PARAMS
+#define PSHED_MESSAGES SLOWER_MESSAGES
 
 static void pshed_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
@@ -63,34 +25,6 @@ static void pshed_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 	slower_release(h, s, v, used_ns, SLOWER_BY_SLACK);
 }
 
-static bool pshed_preempts(hls_t *h, u32 s, u32 ready, u32 running)
-{
-	(void)s;
-	return slower_preempts(h, ready, running);
-}
-
-static u32 pshed_timer(hls_t *h, u32 s)
-{
-	return slower_timer(h, s);
-}
-
-static void pshed_told(hls_t *h, u32 s, u32 v)
-{
-	slower_told(h, s, v);
-}
-
-static s64 pshed_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
-{
-	(void)message;
-	slower_thread_tells(h, s, v, payload->value[PSHED_IN]);
-	return 0;
-}
-
-static bool pshed_check_invariants(hls_t *h, u32 s)
-{
-	return slower_is_sound(h, s);
-}
-
 static const struct hls_policy pshed_policy = {
     .name = "pshed",
     .what = "uniformly slower processors, by the slack of each server",
@@ -100,16 +34,16 @@ static const struct hls_policy pshed_policy = {
     .strict = true,
     .serial = true,
     .tells_deadlines = true,
-    .register_vp = pshed_register_vp,
-    .unregister_vp = pshed_unregister_vp,
-    .request = pshed_request,
-    .withdraw = pshed_withdraw,
-    .grant = pshed_grant,
+    .register_vp = slower_register_vp,
+    .unregister_vp = slower_unregister_vp,
+    .request = slower_request,
+    .withdraw = slower_withdraw,
+    .grant = slower_grant,
     .revoke = pshed_revoke,
     .release = pshed_release,
-    .preempts = pshed_preempts,
-    .timer = pshed_timer,
-    .told = pshed_told,
-    .message = pshed_message,
-    .check_invariants = pshed_check_invariants,
+    .preempts = slower_preempts,
+    .timer = slower_timer,
+    .told = slower_told,
+    .message = slower_message,
+    .check_invariants = slower_check_invariants,
 };

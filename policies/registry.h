@@ -14,7 +14,8 @@
  *
  * A build may have loaded policies beside these built-in ones: HLS_LOADED names a file that includes theirs and defines
  * HLS_LOADED_POLICIES(P, ...) with lines like those below, and numbers from HLS_FIRST_LOADED on. Their hooks are
- * guarded (core/guard.h). A loaded policy becomes a built-in one when its file moves here and its line stands below.
+ * guarded (core/guard.h), but not the headers of this folder that built-in policies share. A loaded policy becomes a
+ * built-in one when its file moves here and its line stands below.
  */
 #ifndef HLS_REGISTRY_H
 #define HLS_REGISTRY_H

@@ -49,13 +49,13 @@ struct reservation_vp {
 	u64 released_at;          /* when it was last released from a CPU */
 };
 
-POLICY_FITS(struct reservation, struct reservation_vp);
+POLICY_WORDS(reservation);
 
 /* After a change of parameters, a VP keeps what is left of its budget, up to the new budget. */
 static s64 reservation_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
-	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
+	reservation_vp_t *vp = reservation_vp(h, v);
 	s64 budget = h->vp[v].param[RESERVATION_BUDGET];
 	if (h->vp[v].param[RESERVATION_BUDGET] > h->vp[v].param[RESERVATION_PERIOD])
 		return -HLS_E_PARAM;
@@ -72,25 +72,25 @@ static u64 reservation_amount_ns(hls_t *h, u32 v)
 
 static bool reservation_has_budget(hls_t *h, u32 v)
 {
-	return POLICY_VP(struct reservation_vp, v)->budget.left_ns > 0;
+	return reservation_vp(h, v)->budget.left_ns > 0;
 }
 
 static u64 reservation_deadline_at(hls_t *h, u32 v)
 {
-	return POLICY_VP(struct reservation_vp, v)->budget.end_at;
+	return reservation_vp(h, v)->budget.end_at;
 }
 
 /* If the VP's period is over, begins the period of now. */
 static void reservation_renew_if_over(hls_t *h, u32 v)
 {
-	budget_renew_if_over(h, v, &POLICY_VP(struct reservation_vp, v)->budget, reservation_amount_ns(h, v),
+	budget_renew_if_over(h, v, &reservation_vp(h, v)->budget, reservation_amount_ns(h, v),
 			     h->vp[v].param[RESERVATION_PERIOD]);
 }
 
 /* The wake-up rule. */
 static void reservation_wake(hls_t *h, u32 v)
 {
-	struct reservation_vp __arena *vp = POLICY_VP(struct reservation_vp, v);
+	reservation_vp_t *vp = reservation_vp(h, v);
 	u64 budget = reservation_amount_ns(h, v), period = h->vp[v].param[RESERVATION_PERIOD];
 	bool resumed = h->vp[v].flags & HLS_RESUMED;
 	h->vp[v].flags &= ~HLS_RESUMED;
@@ -111,7 +111,7 @@ static void reservation_wake(hls_t *h, u32 v)
 
 static void reservation_set_timer(hls_t *h, u32 s)
 {
-	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
+	reservation_t *res = reservation_state(h, s);
 	u64 first = HLS_NEVER;
 	u32 ready = queue_first(h, &res->ready);
 	if (ready)
@@ -129,12 +129,12 @@ static void reservation_set_timer(hls_t *h, u32 s)
 /* The VP is READY: it goes into the heap `ready` if it has budget, else it is throttled. */
 static void reservation_enqueue(hls_t *h, u32 s, u32 v)
 {
-	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
+	reservation_t *res = reservation_state(h, s);
 	if (reservation_has_budget(h, v)) {
 		queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
 	} else {
 		hls_throttle(h, v);
-		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
+		heap_push(h, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
 	}
 	reservation_set_timer(h, s);
 }
@@ -147,9 +147,9 @@ static void reservation_request(hls_t *h, u32 s, u32 v)
 
 static void reservation_withdraw(hls_t *h, u32 s, u32 v)
 {
-	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
+	reservation_t *res = reservation_state(h, s);
 	if (h->vp[v].flags & HLS_THROTTLED)
-		heap_remove(h->node, &res->depleted, v);
+		heap_remove(h, &res->depleted, v);
 	else
 		queue_remove(h, &res->ready, v);
 	reservation_set_timer(h, s);
@@ -157,20 +157,20 @@ static void reservation_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 reservation_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
+	reservation_t *res = reservation_state(h, s);
 	u32 v = queue_first_usable(h, &res->ready, cpu);
 	if (v) {
 		queue_remove(h, &res->ready, v);
-		heap_push(h->node, &res->running, v, reservation_deadline_at(h, v), h->seq++);
-		h->slice_ns = POLICY_VP(struct reservation_vp, v)->budget.left_ns;
+		heap_push(h, &res->running, v, reservation_deadline_at(h, v), h->seq++);
+		h->slice_ns = reservation_vp(h, v)->budget.left_ns;
 	}
 	return v;
 }
 
 static void reservation_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	heap_remove(h->node, &POLICY_STATE(struct reservation, s)->running, v);
-	budget_charge(h, v, &POLICY_VP(struct reservation_vp, v)->budget, reservation_amount_ns(h, v),
+	heap_remove(h, &reservation_state(h, s)->running, v);
+	budget_charge(h, v, &reservation_vp(h, v)->budget, reservation_amount_ns(h, v),
 		      h->vp[v].param[RESERVATION_PERIOD], used_ns);
 }
 
@@ -184,7 +184,7 @@ static void reservation_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 static void reservation_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	reservation_charge(h, s, v, used_ns);
-	POLICY_VP(struct reservation_vp, v)->released_at = h->now_ns;
+	reservation_vp(h, v)->released_at = h->now_ns;
 	reservation_set_timer(h, s);
 }
 
@@ -204,19 +204,19 @@ HLS_RARE_FUNC u32 reservation_throttle(hls_t *h __arg_arena, u32 v)
 /* The first depleted VP begins its next period if the one before is over. Returns that VP; 0: none. */
 static u32 reservation_refill(hls_t *h, u32 s)
 {
-	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
+	reservation_t *res = reservation_state(h, s);
 	u32 v = res->depleted;
 	if (!v || h->node[v].key > h->now_ns) {
 		reservation_set_timer(h, s);
 		return 0;
 	}
-	heap_remove(h->node, &res->depleted, v);
+	heap_remove(h, &res->depleted, v);
 	reservation_renew_if_over(h, v);
 	if (reservation_has_budget(h, v)) {
 		hls_unthrottle(h, v);
 		queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
 	} else {
-		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
+		heap_push(h, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
 	}
 	return v;
 }
@@ -227,12 +227,12 @@ static u32 reservation_refill(hls_t *h, u32 s)
  */
 static u32 reservation_timer(hls_t *h, u32 s)
 {
-	struct reservation __arena *res = POLICY_STATE(struct reservation, s);
+	reservation_t *res = reservation_state(h, s);
 	u32 v = res->running;
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (h->node[v].key <= h->now_ns)
 			hls_recheck(h, v);
-		v = heap_next(h->node, v);
+		v = heap_next(h, v);
 	}
 	v = queue_first(h, &res->ready);
 	if (!v || reservation_deadline_at(h, v) > h->now_ns)
@@ -243,7 +243,7 @@ static u32 reservation_timer(hls_t *h, u32 s)
 		queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
 	} else {
 		reservation_throttle(h, v);
-		heap_push(h->node, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
+		heap_push(h, &res->depleted, v, reservation_deadline_at(h, v), h->seq++);
 	}
 	return v;
 }
@@ -251,15 +251,13 @@ static u32 reservation_timer(hls_t *h, u32 s)
 /* No VP has more than a period's budget or the greatest debt; a READY VP is throttled exactly if it has no budget. */
 static bool reservation_check_invariants(hls_t *h, u32 s)
 {
-	u32 v = h->scheduler[s].first_child;
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
-		s64 left_ns = POLICY_VP(struct reservation_vp, v)->budget.left_ns;
+	for_each_child (h, v, s) {
+		s64 left_ns = reservation_vp(h, v)->budget.left_ns;
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (left_ns > (s64)h->vp[v].param[RESERVATION_BUDGET] || left_ns < -(s64)HLS_MOST_DEBT_NS)
 			return false;
 		if (h->vp[v].state == HLS_READY && throttled != (left_ns <= 0))
 			return false;
-		v = h->vp[v].sib_next;
 	}
 	return true;
 }

@@ -79,24 +79,21 @@ struct user_level_vp {
 	u32 slice_number;
 };
 
-POLICY_FITS(struct user_level, struct user_level_vp);
-
-typedef struct user_level __arena user_level_t;
-typedef struct user_level_vp __arena user_level_vp_t;
+POLICY_WORDS(user_level);
 
 static __always_inline user_level_t *user_level_of(hls_t *h, u32 s)
 {
-	return POLICY_STATE(struct user_level, s);
+	return user_level_state(h, s);
 }
 
 static __always_inline u32 user_level_slot(hls_t *h, u32 v)
 {
-	return POLICY_VP(struct user_level_vp, v)->slot & (HLS_SLOTS - 1);
+	return user_level_vp(h, v)->slot & (HLS_SLOTS - 1);
 }
 
 static __always_inline bool user_level_is_agent(hls_t *h, u32 v)
 {
-	return POLICY_VP(struct user_level_vp, v)->slot == HLS_AGENT;
+	return user_level_vp(h, v)->slot == HLS_AGENT;
 }
 
 static __always_inline bool user_level_is_sealed(const hls_t *h, u32 s)
@@ -257,7 +254,7 @@ HLS_RARE_FUNC u32 user_level_hold(hls_t *h __arg_arena, u32 v)
 /* Puts a READY child behind the others of this urgency, or before them. A held child is throttled. */
 static __always_inline void user_level_enqueue(hls_t *h, u32 s, u32 v, u64 urgency, bool behind)
 {
-	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	user_level_vp_t *vp = user_level_vp(h, v);
 	vp->named_at = 0;
 	vp->urgency = urgency;
 	if (urgency == HLS_HELD) {
@@ -270,7 +267,7 @@ static __always_inline void user_level_enqueue(hls_t *h, u32 s, u32 v, u64 urgen
 /* The process may have changed the urgency of the child v. */
 static __always_inline void user_level_look_at(hls_t *h, u32 s, u32 v, const struct hls_user_page *user)
 {
-	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	user_level_vp_t *vp = user_level_vp(h, v);
 	u64 before = vp->urgency, now = user_level_urgency(h, s, v, user);
 	if (now == before)
 		return;
@@ -322,7 +319,7 @@ static __always_inline void user_level_look(hls_t *h, u32 s, struct hls_user_pag
 static s64 user_level_take_slot(hls_t *h, u32 s, u32 v)
 {
 	user_level_t *ul = user_level_of(h, s);
-	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	user_level_vp_t *vp = user_level_vp(h, v);
 	u64 slot = h->vp[v].param[USER_LEVEL_SLOT], free = ~ul->taken & ~(1ULL << HLS_AGENT);
 	if (slot == HLS_SLOTS && vp->slot && ((free >> user_level_slot(h, v)) & 1))
 		slot = user_level_slot(h, v); /* it had that one before its parameters changed */
@@ -373,7 +370,7 @@ static s64 user_level_register_vp(hls_t *h, u32 s, u32 v)
 	s64 error = user_level_take_slot(h, s, v);
 	if (error)
 		return error;
-	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	user_level_vp_t *vp = user_level_vp(h, v);
 	vp->left_ns = vp->named_at = vp->slice_number = 0;
 	user_level_show(h, s, vp->slot, h->vp[v].param[USER_LEVEL_CHILD], h->vp[v].ran_ns);
 	if (user_level_is_agent(h, v))
@@ -474,7 +471,7 @@ static __always_inline u32 user_level_decided(hls_t *h, u32 s, u32 cpu, struct h
 		if (!user_level_can_run(h, v, cpu))
 			return 0;
 		ul->followed++;
-		POLICY_VP(struct user_level_vp, v)->named_at = decision & HLS_LOOSE ? HLS_NEVER : ul->events + 1;
+		user_level_vp(h, v)->named_at = decision & HLS_LOOSE ? HLS_NEVER : ul->events + 1;
 		return v;
 	}
 	if (decision != ul->last_stale)
@@ -486,7 +483,7 @@ static __always_inline u32 user_level_decided(hls_t *h, u32 s, u32 cpu, struct h
 /* The slice of the child v, which is about to run. */
 static __always_inline void user_level_set_slice(hls_t *h, u32 v, struct hls_user_page *user)
 {
-	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	user_level_vp_t *vp = user_level_vp(h, v);
 	u64 slice = PAGE_WORD(user->slice[user_level_slot(h, v)]), ns = HLS_SLICE_NS(slice);
 	if (!ns) {
 		vp->left_ns = 0;
@@ -525,8 +522,7 @@ static __always_inline bool user_level_would_lose(hls_t *h, u32 s, u32 v, struct
 			return named != v;
 	}
 	u32 first = queue_first_usable(h, &ul->ready, cpu);
-	return first &&
-	       POLICY_VP(struct user_level_vp, first)->urgency > POLICY_VP(struct user_level_vp, v)->urgency;
+	return first && user_level_vp(h, first)->urgency > user_level_vp(h, v)->urgency;
 }
 
 /* The agent, which has parked, has also decided for other CPUs: CPUs that run another child choose anew. */
@@ -592,7 +588,7 @@ static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, 
 /* Whether the slice of v, which had a CPU for used_ns, is over. */
 static __always_inline bool user_level_slice_over(hls_t *h, u32 v, u64 used_ns)
 {
-	user_level_vp_t *vp = POLICY_VP(struct user_level_vp, v);
+	user_level_vp_t *vp = user_level_vp(h, v);
 	if (likely(!vp->left_ns))
 		return false;
 	bool over = used_ns >= vp->left_ns;
@@ -639,8 +635,7 @@ static void user_level_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 static bool user_level_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	user_level_t *ul = user_level_of(h, s);
-	const user_level_vp_t *waiting = POLICY_VP(struct user_level_vp, ready),
-			      *vp = POLICY_VP(struct user_level_vp, running);
+	const user_level_vp_t *waiting = user_level_vp(h, ready), *vp = user_level_vp(h, running);
 	if (user_level_is_agent(h, running))
 		return false;
 	if (unlikely(user_level_agent_can_run(h, s, h->vp[running].cpu)))
@@ -726,7 +721,7 @@ static bool user_level_is_sound_for(hls_t *h, u32 s, u32 v)
 		return slot != HLS_AGENT || !ul->is_parked;
 	if (slot == HLS_AGENT)
 		return throttled == (ul->is_parked || ul->allowance.left_ns <= 0);
-	return throttled == (POLICY_VP(struct user_level_vp, v)->urgency == HLS_HELD);
+	return throttled == (user_level_vp(h, v)->urgency == HLS_HELD);
 }
 
 /*
@@ -736,13 +731,11 @@ static bool user_level_is_sound_for(hls_t *h, u32 s, u32 v)
 static bool user_level_check_invariants(hls_t *h, u32 s)
 {
 	user_level_t *ul = user_level_of(h, s);
-	u32 v = h->scheduler[s].first_child;
 	u64 seen = 0;
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	for_each_child (h, v, s) {
 		if (!user_level_is_sound_for(h, s, v))
 			return false;
 		seen |= 1ULL << user_level_slot(h, v);
-		v = h->vp[v].sib_next;
 	}
 	return seen == ul->taken && ul->allowance.left_ns <= (s64)h->scheduler[s].param[USER_LEVEL_ALLOWANCE];
 }

@@ -22,16 +22,14 @@ struct hls_message_description {
 
 #define HLS_DESCRIBE_PARAM(constant, name, unit, preset, least, greatest, doc) \
 	{name, doc, unit, preset, least, greatest},
-#define HLS_DESCRIBE_FIELDS(constant, fields, name, doc) \
-	static const struct hls_param_description constant##_fields[] = {fields(HLS_DESCRIBE_PARAM){0}};
+#define HLS_FIELDS_TABLE(fields) ((const struct hls_param_description[]){fields(HLS_DESCRIBE_PARAM){0}})
 #define HLS_DESCRIBE_MESSAGE(constant, fields, name, doc) \
-	{name, doc, constant##_fields, HLS_LENGTH(constant##_fields)},
+	{name, doc, HLS_FIELDS_TABLE(fields), HLS_LENGTH(HLS_FIELDS_TABLE(fields))},
 
 /* The tables of a policy: fn_params, fn_vp_params and fn_messages. */
 #define HLS_DESCRIBE_LISTS(number, fn, CONST, ...)                                                               \
 	static const struct hls_param_description fn##_params[] = {CONST##_PARAMS(HLS_DESCRIBE_PARAM){0}};       \
 	static const struct hls_param_description fn##_vp_params[] = {CONST##_VP_PARAMS(HLS_DESCRIBE_PARAM){0}}; \
-	CONST##_MESSAGES(HLS_DESCRIBE_FIELDS) static const struct hls_message_description fn##_messages[] = {    \
-	    CONST##_MESSAGES(HLS_DESCRIBE_MESSAGE){0}};
+	static const struct hls_message_description fn##_messages[] = {CONST##_MESSAGES(HLS_DESCRIBE_MESSAGE){0}};
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef HLS_PORT_PAGES_H
 #define HLS_PORT_PAGES_H
 
-#include "../hls.h"
+#include "../core.h"
 #include "../../include/hls_pages.h"
 
 #define HLS_MAX_PAGES 64 /* schedulers that have pages */

@@ -1,6 +1,6 @@
 //! The table of policies: for each that the core has, how much C it is, what it takes and provides, in how many
 //! windows of random hierarchies its promises were held, and how many mutants of it and of its analysis the tests are
-//! to notice.
+//! to notice. A header of `policies/` counts for each policy that includes it.
 //!
 //! Policies come from the core's registry, files by their names, figures of hierarchies from the last campaign (`make
 //! policies`): a policy that came after it has none yet.
@@ -30,10 +30,12 @@ pub fn table(repository: &Path) -> Result<String, Vec<String>> {
          |---|--:|---|---|---|--:|--:|--:|--:|\n",
     );
     for policy in policies() {
-        let (file, text) = file_of(policy.name, repository)?;
+        let files = files_of(policy.name, repository)?;
         let analysis = format!("crates/calculus/src/schedulers/{}.rs", policy.name.replace('-', "_"));
-        let lines = lines_of_code(&text);
-        let noticed = mutants_of(&mutants, &file) + mutants_of(&mutants, &analysis);
+        let lines: usize = files.iter().map(|(_, text)| lines_of_code(text)).sum();
+        let paths = files.iter().map(|(path, _)| path).chain([&analysis]);
+        let noticed: usize = paths.map(|path| mutants_of(&mutants, path)).sum();
+        let file = &files[0].0;
         let provides = hls_calculus::schedulers::find(policy.name).map_or("nothing", |entry| entry.provides);
         let name = policy.name;
         let [hierarchies, windows, broken] = figures(&results, name);
@@ -51,16 +53,28 @@ pub fn table(repository: &Path) -> Result<String, Vec<String>> {
     Ok(table)
 }
 
-/// The policy's file, which says its name, and the text of it.
-fn file_of(name: &str, repository: &Path) -> Result<(String, String), Vec<String>> {
+/// The policy's file, which says its name, and the headers beside it that it includes: each with its text.
+fn files_of(name: &str, repository: &Path) -> Result<Vec<(String, String)>, Vec<String>> {
     for path in crate::files::files(&repository.join("policies"), ".c")? {
         let text = read(&path)?;
-        if text.contains(&format!(".name = \"{name}\"")) {
-            let file = path.file_name().unwrap_or_default().to_string_lossy();
-            return Ok((format!("policies/{file}"), text));
+        if !text.contains(&format!(".name = \"{name}\"")) {
+            continue;
         }
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let headers: Vec<String> = headers_beside(&text).map(|header| format!("policies/{header}")).collect();
+        let mut files = vec![(format!("policies/{file}"), text)];
+        for header in headers {
+            let text = read(&repository.join(&header))?;
+            files.push((header, text));
+        }
+        return Ok(files);
     }
     Err(vec![format!("found no file of the policy `{name}` in policies/")])
+}
+
+/// The headers of `policies/` that a policy includes.
+fn headers_beside(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| line.strip_prefix("#include \"../policies/")?.strip_suffix('"'))
 }
 
 /// What the tests of a policy repeat of its source, as they say themselves.

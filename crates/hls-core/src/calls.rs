@@ -95,9 +95,9 @@ impl About {
         About { op: Op::Move, call: Call { b: parent.0, params: params.0, ..Call::default() } }
     }
 
-    /// [`Calls::message`].
-    pub fn message(param: u32, value: u64) -> About {
-        About { op: Op::Message, call: Call { b: param, value, ..Call::default() } }
+    /// [`Calls::set_param`].
+    pub fn set_param(param: u32, value: u64) -> About {
+        About { op: Op::SetParam, call: Call { b: param, value, ..Call::default() } }
     }
 
     /// [`Calls::suspend`].
@@ -204,8 +204,8 @@ pub trait Calls {
     }
 
     /// Sets parameter number `param` of a VP below its scheduler. A refusal changes nothing.
-    fn message(&mut self, vp: CoreVp, param: u32, value: u64, now: Nanos) -> Result<(), CoreError> {
-        self.make_about(vp, About::message(param, value), now).and_then(answer).map(drop)
+    fn set_param(&mut self, vp: CoreVp, param: u32, value: u64, now: Nanos) -> Result<(), CoreError> {
+        self.make_about(vp, About::set_param(param, value), now).and_then(answer).map(drop)
     }
 
     /// Sends the scheduler above a VP message number `message` of its policy's list; returns the policy's answer.

@@ -261,7 +261,7 @@ unsafe fn make(h: *mut ffi::Hls, op: Op, c: &Call) -> i64 {
             Op::Request => ffi::hls_request(h, c.a, c.now_ns) as i64,
             Op::Release => ffi::hls_release(h, c.a, c.now_ns) as i64,
             Op::Yield => ffi::hls_yield(h, c.a, c.now_ns) as i64,
-            Op::Message => ffi::hls_set_param(h, c.a, c.b, c.value, c.now_ns),
+            Op::SetParam => ffi::hls_set_param(h, c.a, c.b, c.value, c.now_ns),
             Op::Expire => ffi::hls_expire(h, c.a, c.now_ns) as i64,
             Op::Timers => ffi::hls_timers(h, c.now_ns) as i64,
             Op::Steal => ffi::hls_steal(h, c.a, c.value) as i64,

@@ -1,4 +1,4 @@
-//! The declarations of `core/hls.h` and `core/port/native.c` for Rust.
+//! The declarations of `core/core.h` and `core/port/native.c` for Rust.
 
 use crate::images::{CpuImage, SchedulerImage, VpImage};
 use crate::tape::Call;

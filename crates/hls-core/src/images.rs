@@ -1,4 +1,4 @@
-//! Everything that a domain has besides pages, as the core keeps it: `core/hls.h` for Rust.
+//! Everything that a domain has besides pages, as the core keeps it: `core/core.h` for Rust.
 
 use crate::{limits, mirror};
 
@@ -239,7 +239,7 @@ mirror! {
         unused: [u8; 2],
         /// 0: WAITING, 1: READY, 2: RUNNING.
         pub state: u8,
-        /// Its flags, as `core/hls.h` has them.
+        /// Its flags, as `core/core.h` has them.
         pub flags: u8,
         /// Its present or last CPU.
         pub cpu: u8,

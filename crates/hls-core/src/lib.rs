@@ -1,7 +1,7 @@
 //! Rust bindings of the C core. Of all crates only this one, the kernel engine's, and `mapping.rs` of
 //! `user-level-scheduler` have `unsafe` code in them.
 //!
-//! [`Core`] owns one `struct hls`, a root domain, and offers its entry points (`core/hls.h`) as methods. That header
+//! [`Core`] owns one `struct hls`, a root domain, and offers its entry points (`core/core.h`) as methods. That header
 //! has rules for callers: one call at a time, time never backwards, every kicked CPU scheduled. The type system
 //! enforces them (`&mut self`) or the core asserts them. A call that breaks them may give a wrong schedule, but never
 //! touches memory outside the domain: indexes are checked here.
@@ -37,7 +37,7 @@ pub use snapshot::{Image, PagesImage, Snapshot};
 pub use tape::{Call, Op, Unsound};
 pub use view::{Fault, RawRecord, RecordKind, SchedulerEntry, View, VpEntry, VpState};
 
-/// The named limits of the core; `core/hls.h` has their reasons. A test compares them with the C side.
+/// The named limits of the core; `core/core.h` has their reasons. A test compares them with the C side.
 pub mod limits {
     /// Levels of schedulers.
     pub const MAX_DEPTH: usize = 32;

@@ -44,7 +44,7 @@ ops! {
     Request = 10,
     Release = 11,
     Yield = 12,
-    Message = 13,
+    SetParam = 13,
     Expire = 14,
     Timers = 15,
     Steal = 16,

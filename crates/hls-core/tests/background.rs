@@ -65,13 +65,13 @@ fn a_request_gets_the_time_that_tasks_leave() {
 fn a_period_may_come_and_go() {
     let (mut machine, threads) = bench(&[10, 0]);
     assert_eq!(timeline(&mut machine, &threads, 2), "aa");
-    machine.core.message(threads[1], 0, 5 * MS, machine.now).expect("a period");
+    machine.core.set_param(threads[1], 0, 5 * MS, machine.now).expect("a period");
     machine.settled();
     assert_eq!(timeline(&mut machine, &threads, 2), "bb");
-    machine.core.message(threads[1], 0, 0, machine.now).expect("no period");
+    machine.core.set_param(threads[1], 0, 0, machine.now).expect("no period");
     machine.settled();
     assert_eq!(timeline(&mut machine, &threads, 2), "aa");
-    assert!(machine.core.message(threads[1], 0, 3_601_000 * MS, machine.now).is_err());
+    assert!(machine.core.set_param(threads[1], 0, 3_601_000 * MS, machine.now).is_err());
     machine.settled();
     assert_eq!(timeline(&mut machine, &threads, 2), "aa");
 }

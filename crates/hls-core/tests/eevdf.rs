@@ -196,7 +196,7 @@ fn a_share_may_change_while_the_vp_runs() {
     let (mut machine, threads) = bench(&[[1, 0], [1, 0]]);
     threads.iter().for_each(|&thread| machine.wake(thread));
     machine.run_to(Nanos(105 * MS));
-    machine.core.message(threads[0], 0, 3, machine.now).unwrap();
+    machine.core.set_param(threads[0], 0, 3, machine.now).unwrap();
     machine.settled();
     let before = [0, 1].map(|thread| machine.ran_ms(threads[thread]));
     machine.run_to(Nanos(1_305 * MS));
@@ -212,7 +212,7 @@ fn a_debt_stays_the_same_when_the_share_changes() {
     threads.iter().for_each(|&thread| machine.wake(thread));
     assert_eq!(quanta(&mut machine, &threads, 1), "a");
     // Its debt is 5 ms: 0.05 ms of virtual time, which passes in the next quantum.
-    machine.core.message(threads[0], 0, 100, machine.now).unwrap();
+    machine.core.set_param(threads[0], 0, 100, machine.now).unwrap();
     machine.settled();
     assert_eq!(quanta(&mut machine, &threads, 12), "baaaaaaaaaaa");
 }

@@ -152,7 +152,7 @@ fn a_change_of_a_thread_is_no_sleep_and_no_wakeup() {
         m.core.set_affinity(vp, 1 << on, m.now).unwrap();
         assert_eq!(told(&mut m, vp), expected, "{vp} is bound");
         let priority = if vp == runs { 4 } else { 1 };
-        m.core.message(vp, 0, priority, m.now).unwrap();
+        m.core.set_param(vp, 0, priority, m.now).unwrap();
         assert_eq!(told(&mut m, vp), expected, "{vp} has a new priority");
     }
     m.core.move_to(runs, below, Params::from_slice(&[1]), m.now).unwrap();
@@ -186,8 +186,8 @@ fn impossible_calls_are_refused_and_change_nothing() {
     m.core.move_to(thread, fp, Params::from_slice(&[7]), m.now).unwrap();
     m.settled();
     assert_eq!(m.running[0], Some(thread));
-    assert_eq!(m.core.message(thread, 0, 99, m.now), Err(CoreError::Param));
-    assert_eq!(m.core.message(thread, 0, 9, m.now), Ok(()));
+    assert_eq!(m.core.set_param(thread, 0, 99, m.now), Err(CoreError::Param));
+    assert_eq!(m.core.set_param(thread, 0, 9, m.now), Ok(()));
     m.settled();
 }
 

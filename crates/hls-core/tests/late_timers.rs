@@ -1,5 +1,5 @@
 //! Budgets with late timers: CPU time that a virtual processor (VP) gets beyond its budget is subtracted from its
-//! next budgets (`core/budget.h`). In each test the platform calls late at random, as the rules of `core/hls.h`
+//! next budgets (`core/budget.h`). In each test the platform calls late at random, as the rules of `core/core.h`
 //! allow.
 
 use crate::support::{ByHand, MS};

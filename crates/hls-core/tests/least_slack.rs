@@ -107,10 +107,10 @@ fn bad_parameters_are_refused() {
 fn parameters_may_change_while_the_thread_runs() {
     let (mut machine, threads) = bench(1, &[[6, 10]]);
     assert_eq!(timeline(&mut machine, &threads, 2), "aa");
-    machine.core.message(threads[0], 0, 2 * MS, machine.now).expect("a smaller budget");
+    machine.core.set_param(threads[0], 0, 2 * MS, machine.now).expect("a smaller budget");
     machine.settled();
     assert_eq!(timeline(&mut machine, &threads, 10), "aa........");
-    assert!(machine.core.message(threads[0], 0, 11 * MS, machine.now).is_err());
+    assert!(machine.core.set_param(threads[0], 0, 11 * MS, machine.now).is_err());
     machine.settled();
     assert_eq!(timeline(&mut machine, &threads, 10), "aa........");
 }

@@ -117,14 +117,14 @@ fn a_change_of_priority_gives_no_counter() {
     assert_eq!(ticks(&mut machine, &threads, 5), "aaaaa");
     for _ in 0..10 {
         for priority in [LEAST, MOST] {
-            machine.core.message(threads[0], 0, priority, machine.now).unwrap();
+            machine.core.set_param(threads[0], 0, priority, machine.now).unwrap();
             machine.settled();
         }
     }
     assert_eq!(ticks(&mut machine, &threads, 7), "abbbbbb", "1 + 40 beside 6 + 20");
     assert_eq!(ticks(&mut machine, &threads, 17), "aaaaaaaaaaabbbbbb");
-    assert!(machine.core.message(threads[0], 0, 0, machine.now).is_err());
-    assert!(machine.core.message(threads[0], 0, 41, machine.now).is_err());
+    assert!(machine.core.set_param(threads[0], 0, 0, machine.now).is_err());
+    assert!(machine.core.set_param(threads[0], 0, 41, machine.now).is_err());
 }
 
 /// A counter settles, whatever it was: a thread that changes from the greatest to the least priority settles at 1.
@@ -135,7 +135,7 @@ fn counters_settle() {
     ticks(&mut machine, &threads, 600);
     machine.wake(threads[1]);
     machine.block(threads[1]);
-    machine.core.message(threads[1], 0, LEAST, machine.now).unwrap();
+    machine.core.set_param(threads[1], 0, LEAST, machine.now).unwrap();
     ticks(&mut machine, &threads, 600);
     machine.wake(threads[1]);
     assert_eq!(ticks(&mut machine, &threads, 22), "aaaaaabbaaaaaabaaaaaab", "2 saved, then 1 in each epoch");

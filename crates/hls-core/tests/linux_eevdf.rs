@@ -129,13 +129,13 @@ fn a_nice_value_may_change_while_the_vp_runs() {
         machine.run_to(Nanos((round + 1) * MS));
         if machine.running[0] == Some(threads[0]) {
             let priority = 20 + round % 2;
-            machine.core.message(threads[0], 0, priority, machine.now).unwrap();
+            machine.core.set_param(threads[0], 0, priority, machine.now).unwrap();
             machine.settled();
         }
     }
     let all = [0, 1].map(|thread| machine.ran_ms(threads[thread]));
     assert!((260.0..=340.0).contains(&all[0]), "{all:?}");
-    machine.core.message(threads[0], 0, 25, machine.now).unwrap();
+    machine.core.set_param(threads[0], 0, 25, machine.now).unwrap();
     machine.settled();
     let had = had(&mut machine, &threads, 4_145);
     assert!((had[1] - 1_024.0).abs() <= 10.0, "{had:?}");

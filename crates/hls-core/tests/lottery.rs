@@ -120,7 +120,7 @@ fn compensation_is_limited() {
 fn tickets_may_change_at_any_time() {
     let (mut machine, threads) = bench(1, 1, &[1, 1, 1]);
     for thread in &threads[..2] {
-        machine.core.message(*thread, 0, 50, machine.now).unwrap();
+        machine.core.set_param(*thread, 0, 50, machine.now).unwrap();
         machine.settled();
     }
     let had = counts(&threads, &winners(&mut machine, 1_010));

@@ -28,6 +28,7 @@ mod round_robin;
 mod scheduler_library;
 mod scheduler_library_in_rust;
 mod scheduler_library_random;
+mod servers;
 mod sfq;
 mod sfs;
 mod slower;

@@ -111,14 +111,14 @@ fn bad_parameters_are_refused() {
 fn parameters_may_change_while_the_thread_runs() {
     let (mut machine, threads) = bench(&[[6, 10, HARD], [5, 20, HARD]]);
     assert_eq!(timeline(&mut machine, &threads, 2), "aa");
-    machine.core.message(threads[0], 0, 3 * MS, machine.now).expect("a smaller budget");
+    machine.core.set_param(threads[0], 0, 3 * MS, machine.now).expect("a smaller budget");
     machine.settled();
     assert_eq!(timeline(&mut machine, &threads, 8), "aaabbbbb");
     assert_eq!(timeline(&mut machine, &threads, 5), "aaa..");
-    machine.core.message(threads[0], 2, SOFT, machine.now).expect("another kind");
+    machine.core.set_param(threads[0], 2, SOFT, machine.now).expect("another kind");
     machine.settled();
     assert_eq!(timeline(&mut machine, &threads, 5), "aaaaa");
-    assert!(machine.core.message(threads[0], 0, 11 * MS, machine.now).is_err());
+    assert!(machine.core.set_param(threads[0], 0, 11 * MS, machine.now).is_err());
     machine.settled();
     assert_eq!(timeline(&mut machine, &threads, 4), "aaab");
 }

@@ -183,9 +183,9 @@ fn a_budget_may_change_while_the_vp_runs() {
     bench.wake_all();
     bench.to(11);
     let (first, second, now) = (bench.threads[0], bench.threads[1], bench.machine.now);
-    assert_eq!(bench.machine.core.message(first, 0, 8 * MS, now), Err(CoreError::Children));
-    bench.machine.core.message(second, 0, 4 * MS, now).unwrap();
-    bench.machine.core.message(first, 0, MS, now).unwrap();
+    assert_eq!(bench.machine.core.set_param(first, 0, 8 * MS, now), Err(CoreError::Children));
+    bench.machine.core.set_param(second, 0, 4 * MS, now).unwrap();
+    bench.machine.core.set_param(first, 0, MS, now).unwrap();
     bench.machine.settled();
     bench.to(20);
     for _ in 0..5 {

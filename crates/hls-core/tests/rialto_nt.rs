@@ -155,9 +155,9 @@ fn parameters_may_change_while_the_vp_runs() {
     bench.wake_all();
     bench.machine.run_to(Nanos(11 * MS));
     let (first, second, now) = (bench.threads[0], bench.threads[1], bench.machine.now);
-    assert_eq!(bench.machine.core.message(second, 0, 9 * MS, now), Err(CoreError::Children));
-    assert_eq!(bench.machine.core.message(first, 0, 4 * MS, now), Err(CoreError::Children));
-    bench.machine.core.message(second, 0, 4 * MS, now).unwrap();
+    assert_eq!(bench.machine.core.set_param(second, 0, 9 * MS, now), Err(CoreError::Children));
+    assert_eq!(bench.machine.core.set_param(first, 0, 4 * MS, now), Err(CoreError::Children));
+    bench.machine.core.set_param(second, 0, 4 * MS, now).unwrap();
     bench.machine.settled();
     bench.machine.run_to(Nanos(20 * MS));
     let ran = bench.each_ms(10);

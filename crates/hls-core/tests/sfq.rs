@@ -78,7 +78,7 @@ fn a_weight_may_change_while_the_vp_runs() {
     let running = machine.running[0].expect("one of the two");
     let other = threads[usize::from(running == threads[0])];
     let before = [machine.ran_ms(running), machine.ran_ms(other)];
-    machine.core.message(running, 0, 3, machine.now).unwrap();
+    machine.core.set_param(running, 0, 3, machine.now).unwrap();
     machine.settled();
     machine.run_to(Nanos(905 * MS));
     let had = [machine.ran_ms(running) - before[0], machine.ran_ms(other) - before[1]];

@@ -90,7 +90,7 @@ fn a_weight_may_change_while_the_vp_runs() {
     let (mut machine, threads) = bench("sfs", 1, &[1, 1]);
     threads.iter().for_each(|&thread| machine.wake(thread));
     had(&mut machine, &threads, 101);
-    machine.core.message(threads[0], 0, 3, machine.now).unwrap();
+    machine.core.set_param(threads[0], 0, 3, machine.now).unwrap();
     machine.settled();
     let had = had(&mut machine, &threads, 400);
     assert!((had[0] - 300.0).abs() <= 4.0, "{had:?}");

@@ -152,7 +152,7 @@ fn a_rate_that_changes_keeps_what_was_used() {
         let threads = [machine.thread(root, &[HALF])];
         machine.wake(threads[0]);
         assert_eq!(timeline(&mut machine, &threads, 5), "aaaaa");
-        machine.core.message(threads[0], 0, 900_000, machine.now).expect("it is in range");
+        machine.core.set_param(threads[0], 0, 900_000, machine.now).expect("it is in range");
         machine.settled();
         assert_eq!(timeline(&mut machine, &threads, 15), ".....aaaaaaaaa.");
     }

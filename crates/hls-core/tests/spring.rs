@@ -103,14 +103,14 @@ fn a_new_thread_is_planned_at_once() {
 fn parameters_may_change_if_there_is_a_plan() {
     let (mut machine, _, threads) = bench(&[[1, 2], [2, 4]]);
     assert_eq!(timeline(&mut machine, &threads, 2), "ab");
-    assert_eq!(machine.core.message(threads[1], 0, 3 * MS, machine.now), Err(CoreError::Children));
+    assert_eq!(machine.core.set_param(threads[1], 0, 3 * MS, machine.now), Err(CoreError::Children));
     machine.settled();
     assert_eq!(timeline(&mut machine, &threads, 6), "baabba");
-    machine.core.message(threads[1], 0, MS, machine.now).expect("a shorter slot");
+    machine.core.set_param(threads[1], 0, MS, machine.now).expect("a shorter slot");
     machine.settled();
     let runs = timeline(&mut machine, &threads, 8);
     assert_eq!((runs.matches('a').count(), runs.matches('b').count()), (4, 2), "{runs}");
-    assert_eq!(machine.core.message(threads[1], 0, 5 * MS, machine.now), Err(CoreError::Param));
+    assert_eq!(machine.core.set_param(threads[1], 0, 5 * MS, machine.now), Err(CoreError::Param));
     machine.settled();
 }
 

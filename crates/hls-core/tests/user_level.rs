@@ -489,9 +489,9 @@ fn slots_are_given_and_taken() {
     // A child that could have any slot keeps its slot when another parameter changes; a requested slot is given if it
     // is free.
     machine.core.detach(all[3], machine.now).unwrap();
-    machine.core.message(all[9], 0, 5, machine.now).unwrap();
-    assert_eq!(machine.core.message(all[9], 1, 9, machine.now), Err(CoreError::Param));
-    machine.core.message(all[9], 1, 5, machine.now).unwrap();
+    machine.core.set_param(all[9], 0, 5, machine.now).unwrap();
+    assert_eq!(machine.core.set_param(all[9], 1, 9, machine.now), Err(CoreError::Param));
+    machine.core.set_param(all[9], 1, 5, machine.now).unwrap();
     machine.settled();
     let page = machine.core.kernel_page(s).unwrap();
     assert_eq!((page.slot[5].child, page.slot[11].child), (1_064, 0));

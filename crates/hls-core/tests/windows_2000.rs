@@ -150,7 +150,7 @@ fn a_thread_that_did_not_wait_is_not_raised() {
     machine.wake(threads[1]);
     assert_eq!(machine.running[0], Some(threads[0]));
     for thread in [1, 0] {
-        machine.core.message(threads[thread], 1, 7, machine.now).unwrap();
+        machine.core.set_param(threads[thread], 1, 7, machine.now).unwrap();
         machine.settled();
         assert_eq!(machine.running[0], Some(threads[0]));
     }
@@ -163,7 +163,7 @@ fn a_base_level_changes() {
     let (mut machine, threads) = bench(&[[8, 0], [8, 0]]);
     assert_eq!(units(&mut machine, &threads, 2), "aa");
     let set = |machine: &mut Machine, param, value| {
-        let answer = machine.core.message(threads[0], param, value, machine.now);
+        let answer = machine.core.set_param(threads[0], param, value, machine.now);
         machine.settled();
         answer.is_ok()
     };

@@ -90,7 +90,7 @@ fn a_compiler_reaches_nothing_but_its_build() {
     fs::set_permissions(outside.path(), Permissions::from_mode(0o777)).expect("it is ours");
     let script = format!(
         "(cat /etc/passwd && echo read-it; ls / && echo listed-it; echo 1 >{}/made && echo wrote-it) 2>/dev/null >&2
-         ls core/hls.h >&2; echo 1 >mine && echo wrote-mine >&2; echo no >/dev/null && echo wrote-null >&2
+         ls core/core.h >&2; echo 1 >mine && echo wrote-mine >&2; echo no >/dev/null && echo wrote-null >&2
          echo \"user=$(id -u) groups=$(id -G) memory=$(ulimit -v) net=$(readlink /proc/self/ns/net)=\" >&2",
         outside.path().display()
     );
@@ -98,7 +98,7 @@ fn a_compiler_reaches_nothing_but_its_build() {
     for never in ["read-it", "listed-it", "wrote-it", "root:"] {
         assert!(!said.contains(never), "{said}");
     }
-    for expected in ["core/hls.h", "wrote-mine", "wrote-null", "memory=4194304"] {
+    for expected in ["core/core.h", "wrote-mine", "wrote-null", "memory=4194304"] {
         assert!(said.contains(expected), "{said}");
     }
     assert!(!outside.path().join("made").exists());

@@ -3,7 +3,7 @@
 //!
 //! A [`Script`] is drawn as data ([`Script::draw`]) before its first event is carried out, so that a script that fails
 //! can be made small and printed. A [`Stage`] carries it out on a [`Machine`], which calls a core by the rules of
-//! `core/hls.h`. Does no IO. Does not contain a policy that crashes or never returns: that ends the process or hangs
+//! `core/core.h`. Does no IO. Does not contain a policy that crashes or never returns: that ends the process or hangs
 //! it, and the caller has to watch for it.
 
 mod draw;

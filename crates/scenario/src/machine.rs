@@ -1,4 +1,4 @@
-//! A core and its CPUs, without programs that run on them. Calls the core by the rules of `core/hls.h`, and checks that
+//! A core and its CPUs, without programs that run on them. Calls the core by the rules of `core/core.h`, and checks that
 //! the core keeps its own.
 
 use hls_core::{Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Library, RecordKind, limits};

@@ -124,7 +124,7 @@ impl Stage {
             Event::Suspend(_) => core.suspend(vp, true, now)?,
             Event::Resume(_) => core.suspend(vp, false, now)?,
             Event::Bind(_, cpus) => core.set_affinity(vp, *cpus, now)?,
-            Event::Set(_, param, value) => core.message(vp, *param, *value, now)?,
+            Event::Set(_, param, value) => core.set_param(vp, *param, *value, now)?,
             Event::Tell(_, message, payload) => drop(core.tell(vp, *message, *payload, now)?),
             Event::Leave(thread) => {
                 core.detach(vp, now)?;

@@ -87,7 +87,7 @@ pub trait ChangeableRun<'t> {
             HierarchyChange::MoveThread { thread, to, params } => self.move_thread(thread, to, params)?,
             HierarchyChange::SetParameter { thread, param, value } => {
                 living(engine, thread)?;
-                engine.call_about(thread.tid, About::message(param, value)).map_err(gone_or_refused)?;
+                engine.call_about(thread.tid, About::set_param(param, value)).map_err(gone_or_refused)?;
             }
             HierarchyChange::Suspend { thread, is_suspended } => {
                 living(engine, thread)?;

@@ -27,39 +27,39 @@ struct runs_at_once_vp {
 	u64 left_ns; /* of its turn */
 };
 
-POLICY_FITS(struct runs_at_once, struct runs_at_once_vp);
+POLICY_WORDS(runs_at_once);
 
 static void runs_at_once_request(hls_t *h, u32 s, u32 v)
 {
 	u64 quantum_ns = h->scheduler[s].param[RUNS_AT_ONCE_QUANTUM];
-	POLICY_VP(struct runs_at_once_vp, v)->left_ns = quantum_ns * h->vp[v].param[RUNS_AT_ONCE_WEIGHT];
-	list_push_tail(h->node, &POLICY_STATE(struct runs_at_once, s)->queue, v);
+	runs_at_once_vp(h, v)->left_ns = quantum_ns * h->vp[v].param[RUNS_AT_ONCE_WEIGHT];
+	list_push_tail(h, &runs_at_once_state(h, s)->queue, v);
 }
 
 static void runs_at_once_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct runs_at_once, s)->queue, v);
+	list_remove(h, &runs_at_once_state(h, s)->queue, v);
 }
 
 static u32 runs_at_once_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct runs_at_once __arena *turns = POLICY_STATE(struct runs_at_once, s);
+	runs_at_once_t *turns = runs_at_once_state(h, s);
 	u32 v = hls_first_usable(h, &turns->queue, cpu);
 	if (v) {
-		list_remove(h->node, &turns->queue, v);
-		h->slice_ns = POLICY_VP(struct runs_at_once_vp, v)->left_ns;
+		list_remove(h, &turns->queue, v);
+		h->slice_ns = runs_at_once_vp(h, v)->left_ns;
 	}
 	return v;
 }
 
 static void runs_at_once_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	struct runs_at_once __arena *turns = POLICY_STATE(struct runs_at_once, s);
-	struct runs_at_once_vp __arena *vp = POLICY_VP(struct runs_at_once_vp, v);
+	runs_at_once_t *turns = runs_at_once_state(h, s);
+	runs_at_once_vp_t *vp = runs_at_once_vp(h, v);
 	if (hls_turn_over(h, v, &vp->left_ns, used_ns))
 		runs_at_once_request(h, s, v);
 	else
-		list_push_head(h->node, &turns->queue, v);
+		list_push_head(h, &turns->queue, v);
 }
 
 #ifndef __bpf__

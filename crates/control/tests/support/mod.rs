@@ -274,7 +274,7 @@ impl Native {
             }
             HierarchyChange::SetParameter { thread, param, value } => {
                 self.living(thread)?;
-                self.call(|core, now| Ok(core.message(thread.vp, param, value, now)?))
+                self.call(|core, now| Ok(core.set_param(thread.vp, param, value, now)?))
             }
             HierarchyChange::Suspend { thread, is_suspended } => {
                 self.living(thread)?;

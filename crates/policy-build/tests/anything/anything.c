@@ -25,17 +25,17 @@ struct anything_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct anything, struct anything_vp);
+POLICY_WORDS(anything);
 
 static u32 anything_below(hls_t *h, u32 s, u32 n)
 {
-	struct anything __arena *state = POLICY_STATE(struct anything, s);
+	anything_t *state = anything_state(h, s);
 	state->random = (state->random + h->scheduler[s].param[ANYTHING_SEED]) * 6364136223846793005ULL + 1;
 	return (u32)(state->random >> 40) % n;
 }
 
 /* v, a child of the scheduler, or any VP. */
-static u32 anything_vp(hls_t *h, u32 s, u32 v)
+static u32 anything_child(hls_t *h, u32 s, u32 v)
 {
 	switch (anything_below(h, s, 4)) {
 	case 0:
@@ -50,28 +50,28 @@ static u32 anything_vp(hls_t *h, u32 s, u32 v)
 /* One of the operations on queues, at random, with the VP v. */
 static void anything_queues(hls_t *h, u32 s, u32 v)
 {
-	struct anything __arena *state = POLICY_STATE(struct anything, s);
+	anything_t *state = anything_state(h, s);
 	/* Some VPs have a level that does not exist. */
 	u64 level = v % 4 ? v % HLS_LEVELS : HLS_LEVELS + anything_below(h, s, 256);
 	switch (anything_below(h, s, 13)) {
 	case 0:
-		list_push_tail(h->node, &state->list, v);
+		list_push_tail(h, &state->list, v);
 		break;
 	case 1:
-		list_push_head(h->node, &state->list, v);
+		list_push_head(h, &state->list, v);
 		break;
 	case 2:
-		list_remove(h->node, &state->list, v);
+		list_remove(h, &state->list, v);
 		break;
 	case 3:
-		heap_push(h->node, &state->heap, v, h->now_ns, h->seq++);
+		heap_push(h, &state->heap, v, h->now_ns, h->seq++);
 		break;
 	case 4:
-		heap_remove(h->node, &state->heap, v);
+		heap_remove(h, &state->heap, v);
 		break;
 	case 5:
 		if (state->heap)
-			heap_pop(h->node, &state->heap);
+			heap_pop(h, &state->heap);
 		break;
 	case 6:
 		levels_push(h, &state->levels, level, v, anything_below(h, s, 2));
@@ -95,7 +95,7 @@ static void anything_queues(hls_t *h, u32 s, u32 v)
 		if (state->levels.occupied || state->levels.tree)
 			levels_take(h, &state->levels, 0);
 	}
-	POLICY_VP(struct anything_vp, v)->count++;
+	anything_vp(h, v)->count++;
 }
 
 static u64 anything_time(hls_t *h, u32 s)
@@ -119,16 +119,16 @@ static bool anything_else(hls_t *h, u32 s, u32 v)
 		return false;
 	switch (anything_below(h, s, 10)) {
 	case 0:
-		hls_throttle(h, anything_vp(h, s, v));
+		hls_throttle(h, anything_child(h, s, v));
 		break;
 	case 1:
-		hls_unthrottle(h, anything_vp(h, s, v));
+		hls_unthrottle(h, anything_child(h, s, v));
 		break;
 	case 2:
-		hls_recheck(h, anything_vp(h, s, v));
+		hls_recheck(h, anything_child(h, s, v));
 		break;
 	case 3:
-		hls_set_timer(h, anything_below(h, s, 3) ? s : anything_vp(h, s, v), anything_time(h, s));
+		hls_set_timer(h, anything_below(h, s, 3) ? s : anything_child(h, s, v), anything_time(h, s));
 		break;
 	case 4:
 		h->now_ns = anything_time(h, s);
@@ -141,7 +141,7 @@ static bool anything_else(hls_t *h, u32 s, u32 v)
 			h->slice_ns += i;
 		break;
 	case 7:
-		anything_queues(h, s, anything_vp(h, s, v));
+		anything_queues(h, s, anything_child(h, s, v));
 		break;
 	default:
 		return true;
@@ -163,15 +163,16 @@ static void anything_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 anything_grant(hls_t *h, u32 s, u32 cpu)
 {
-	u32 v = h->scheduler[s].first_child;
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
+	u32 first = 0;
+	for_each_child (h, v, s) {
 		const vp_t *vp = &h->vp[v];
-		if (vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu))
+		if (vp->state == HLS_READY && !(vp->flags & HLS_THROTTLED) && hls_usable(vp, cpu)) {
+			first = v;
 			break;
-		v = vp->sib_next;
+		}
 	}
 	h->slice_ns = HLS_MS(5);
-	return anything_else(h, s, v) ? anything_vp(h, s, v) : v;
+	return anything_else(h, s, first) ? anything_child(h, s, first) : first;
 }
 
 static void anything_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -209,7 +210,7 @@ static bool anything_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 
 static u32 anything_timer(hls_t *h, u32 s)
 {
-	return anything_else(h, s, 0) ? anything_vp(h, s, 0) : 0;
+	return anything_else(h, s, 0) ? anything_child(h, s, 0) : 0;
 }
 
 static bool anything_check_invariants(hls_t *h, u32 s)

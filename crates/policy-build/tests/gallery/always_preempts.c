@@ -18,24 +18,24 @@ struct always_preempts_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct always_preempts, struct always_preempts_vp);
+POLICY_WORDS(always_preempts);
 
 static void always_preempts_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h->node, &POLICY_STATE(struct always_preempts, s)->queue, v);
+	list_push_tail(h, &always_preempts_state(h, s)->queue, v);
 }
 
 static void always_preempts_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct always_preempts, s)->queue, v);
+	list_remove(h, &always_preempts_state(h, s)->queue, v);
 }
 
 static u32 always_preempts_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct always_preempts __arena *state = POLICY_STATE(struct always_preempts, s);
+	always_preempts_t *state = always_preempts_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

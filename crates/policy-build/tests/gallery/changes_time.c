@@ -18,24 +18,24 @@ struct changes_time_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct changes_time, struct changes_time_vp);
+POLICY_WORDS(changes_time);
 
 static void changes_time_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h->node, &POLICY_STATE(struct changes_time, s)->queue, v);
+	list_push_tail(h, &changes_time_state(h, s)->queue, v);
 }
 
 static void changes_time_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct changes_time, s)->queue, v);
+	list_remove(h, &changes_time_state(h, s)->queue, v);
 }
 
 static u32 changes_time_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct changes_time __arena *state = POLICY_STATE(struct changes_time, s);
+	changes_time_t *state = changes_time_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

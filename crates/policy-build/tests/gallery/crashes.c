@@ -19,26 +19,26 @@ struct crashes_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct crashes, struct crashes_vp);
+POLICY_WORDS(crashes);
 
 static void crashes_request(hls_t *h, u32 s, u32 v)
 {
 	if (h->vp[v + (1U << 30)].state != HLS_READY)
 		return;
-	list_push_tail(h->node, &POLICY_STATE(struct crashes, s)->queue, v);
+	list_push_tail(h, &crashes_state(h, s)->queue, v);
 }
 
 static void crashes_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct crashes, s)->queue, v);
+	list_remove(h, &crashes_state(h, s)->queue, v);
 }
 
 static u32 crashes_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct crashes __arena *state = POLICY_STATE(struct crashes, s);
+	crashes_t *state = crashes_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

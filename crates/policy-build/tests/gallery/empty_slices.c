@@ -18,24 +18,24 @@ struct empty_slices_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct empty_slices, struct empty_slices_vp);
+POLICY_WORDS(empty_slices);
 
 static void empty_slices_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h->node, &POLICY_STATE(struct empty_slices, s)->queue, v);
+	list_push_tail(h, &empty_slices_state(h, s)->queue, v);
 }
 
 static void empty_slices_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct empty_slices, s)->queue, v);
+	list_remove(h, &empty_slices_state(h, s)->queue, v);
 }
 
 static u32 empty_slices_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct empty_slices __arena *state = POLICY_STATE(struct empty_slices, s);
+	empty_slices_t *state = empty_slices_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = 0;
 	return v;
 }

@@ -18,24 +18,24 @@ struct forgets_revoked_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct forgets_revoked, struct forgets_revoked_vp);
+POLICY_WORDS(forgets_revoked);
 
 static void forgets_revoked_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h->node, &POLICY_STATE(struct forgets_revoked, s)->queue, v);
+	list_push_tail(h, &forgets_revoked_state(h, s)->queue, v);
 }
 
 static void forgets_revoked_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct forgets_revoked, s)->queue, v);
+	list_remove(h, &forgets_revoked_state(h, s)->queue, v);
 }
 
 static u32 forgets_revoked_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct forgets_revoked __arena *state = POLICY_STATE(struct forgets_revoked, s);
+	forgets_revoked_t *state = forgets_revoked_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

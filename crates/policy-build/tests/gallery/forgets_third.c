@@ -19,26 +19,26 @@ struct forgets_third_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct forgets_third, struct forgets_third_vp);
+POLICY_WORDS(forgets_third);
 
 static void forgets_third_request(hls_t *h, u32 s, u32 v)
 {
-	if (POLICY_VP(struct forgets_third_vp, v)->count++ % 3 < 2)
-		list_push_tail(h->node, &POLICY_STATE(struct forgets_third, s)->queue, v);
+	if (forgets_third_vp(h, v)->count++ % 3 < 2)
+		list_push_tail(h, &forgets_third_state(h, s)->queue, v);
 }
 
 static void forgets_third_withdraw(hls_t *h, u32 s, u32 v)
 {
-	if (POLICY_VP(struct forgets_third_vp, v)->count % 3)
-		list_remove(h->node, &POLICY_STATE(struct forgets_third, s)->queue, v);
+	if (forgets_third_vp(h, v)->count % 3)
+		list_remove(h, &forgets_third_state(h, s)->queue, v);
 }
 
 static u32 forgets_third_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct forgets_third __arena *state = POLICY_STATE(struct forgets_third, s);
+	forgets_third_t *state = forgets_third_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

@@ -21,11 +21,11 @@ struct keeps_gone_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct keeps_gone, struct keeps_gone_vp);
+POLICY_WORDS(keeps_gone);
 
 static void keeps_gone_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h->node, &POLICY_STATE(struct keeps_gone, s)->queue, v);
+	list_push_tail(h, &keeps_gone_state(h, s)->queue, v);
 }
 
 static void keeps_gone_withdraw(hls_t *h, u32 s, u32 v)
@@ -35,10 +35,10 @@ static void keeps_gone_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 keeps_gone_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct keeps_gone __arena *state = POLICY_STATE(struct keeps_gone, s);
+	keeps_gone_t *state = keeps_gone_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

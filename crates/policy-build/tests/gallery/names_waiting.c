@@ -18,7 +18,7 @@ struct names_waiting_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct names_waiting, struct names_waiting_vp);
+POLICY_WORDS(names_waiting);
 
 static void names_waiting_request(hls_t *h, u32 s, u32 v)
 {

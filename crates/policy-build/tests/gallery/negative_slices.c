@@ -18,24 +18,24 @@ struct negative_slices_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct negative_slices, struct negative_slices_vp);
+POLICY_WORDS(negative_slices);
 
 static void negative_slices_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h->node, &POLICY_STATE(struct negative_slices, s)->queue, v);
+	list_push_tail(h, &negative_slices_state(h, s)->queue, v);
 }
 
 static void negative_slices_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct negative_slices, s)->queue, v);
+	list_remove(h, &negative_slices_state(h, s)->queue, v);
 }
 
 static u32 negative_slices_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct negative_slices __arena *state = POLICY_STATE(struct negative_slices, s);
+	negative_slices_t *state = negative_slices_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = 0 - HLS_US(1);
 	return v;
 }

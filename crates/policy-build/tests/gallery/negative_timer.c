@@ -18,25 +18,25 @@ struct negative_timer_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct negative_timer, struct negative_timer_vp);
+POLICY_WORDS(negative_timer);
 
 static void negative_timer_request(hls_t *h, u32 s, u32 v)
 {
 	hls_set_timer(h, s, 0 - HLS_MS(1));
-	list_push_tail(h->node, &POLICY_STATE(struct negative_timer, s)->queue, v);
+	list_push_tail(h, &negative_timer_state(h, s)->queue, v);
 }
 
 static void negative_timer_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct negative_timer, s)->queue, v);
+	list_remove(h, &negative_timer_state(h, s)->queue, v);
 }
 
 static u32 negative_timer_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct negative_timer __arena *state = POLICY_STATE(struct negative_timer, s);
+	negative_timer_t *state = negative_timer_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

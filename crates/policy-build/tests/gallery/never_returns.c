@@ -18,24 +18,24 @@ struct never_returns_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct never_returns, struct never_returns_vp);
+POLICY_WORDS(never_returns);
 
 static void never_returns_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h->node, &POLICY_STATE(struct never_returns, s)->queue, v);
+	list_push_tail(h, &never_returns_state(h, s)->queue, v);
 }
 
 static void never_returns_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct never_returns, s)->queue, v);
+	list_remove(h, &never_returns_state(h, s)->queue, v);
 }
 
 static u32 never_returns_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct never_returns __arena *state = POLICY_STATE(struct never_returns, s);
+	never_returns_t *state = never_returns_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

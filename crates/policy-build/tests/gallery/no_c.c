@@ -18,21 +18,21 @@ struct no_c_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct no_c, struct no_c_vp);
+POLICY_WORDS(no_c);
 
 static void no_c_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h->node, &POLICY_STATE(struct no_c, s)->queue, v);
+	list_push_tail(h, &no_c_state(h, s)->queue, v);
 }
 
 static void no_c_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct no_c, s)->queue, v);
+	list_remove(h, &no_c_state(h, s)->queue, v);
 }
 
 static u32 no_c_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct no_c __arena *state = POLICY_STATE(struct no_c, s);
+	no_c_t *state = no_c_state(h, s);
 	(void)cpu;
 	return list_first(&state->queue); /* here */
 }

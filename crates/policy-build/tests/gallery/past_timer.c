@@ -18,25 +18,25 @@ struct past_timer_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct past_timer, struct past_timer_vp);
+POLICY_WORDS(past_timer);
 
 static void past_timer_request(hls_t *h, u32 s, u32 v)
 {
 	hls_set_timer(h, s, h->now_ns);
-	list_push_tail(h->node, &POLICY_STATE(struct past_timer, s)->queue, v);
+	list_push_tail(h, &past_timer_state(h, s)->queue, v);
 }
 
 static void past_timer_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct past_timer, s)->queue, v);
+	list_remove(h, &past_timer_state(h, s)->queue, v);
 }
 
 static u32 past_timer_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct past_timer __arena *state = POLICY_STATE(struct past_timer, s);
+	past_timer_t *state = past_timer_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

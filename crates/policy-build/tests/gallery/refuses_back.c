@@ -19,24 +19,24 @@ struct refuses_back_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct refuses_back, struct refuses_back_vp);
+POLICY_WORDS(refuses_back);
 
 static void refuses_back_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h->node, &POLICY_STATE(struct refuses_back, s)->queue, v);
+	list_push_tail(h, &refuses_back_state(h, s)->queue, v);
 }
 
 static void refuses_back_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct refuses_back, s)->queue, v);
+	list_remove(h, &refuses_back_state(h, s)->queue, v);
 }
 
 static u32 refuses_back_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct refuses_back __arena *state = POLICY_STATE(struct refuses_back, s);
+	refuses_back_t *state = refuses_back_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

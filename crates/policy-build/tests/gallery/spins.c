@@ -18,27 +18,27 @@ struct spins_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct spins, struct spins_vp);
+POLICY_WORDS(spins);
 
 static void spins_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h->node, &POLICY_STATE(struct spins, s)->queue, v);
+	list_push_tail(h, &spins_state(h, s)->queue, v);
 }
 
 static void spins_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct spins, s)->queue, v);
+	list_remove(h, &spins_state(h, s)->queue, v);
 }
 
 static u32 spins_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct spins __arena *state = POLICY_STATE(struct spins, s);
+	spins_t *state = spins_state(h, s);
 	u32 v = state->queue.head;
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && can_loop; i++)
 		v = h->node[v].next ? h->node[v].next : state->queue.head;
 	if (!v || !hls_usable(&h->vp[v], cpu))
 		return 0;
-	list_remove(h->node, &state->queue, v);
+	list_remove(h, &state->queue, v);
 	return v;
 }
 

@@ -19,25 +19,25 @@ struct throttles_all_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct throttles_all, struct throttles_all_vp);
+POLICY_WORDS(throttles_all);
 
 static void throttles_all_request(hls_t *h, u32 s, u32 v)
 {
 	hls_throttle(h, v);
-	list_push_tail(h->node, &POLICY_STATE(struct throttles_all, s)->queue, v);
+	list_push_tail(h, &throttles_all_state(h, s)->queue, v);
 }
 
 static void throttles_all_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct throttles_all, s)->queue, v);
+	list_remove(h, &throttles_all_state(h, s)->queue, v);
 }
 
 static u32 throttles_all_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct throttles_all __arena *state = POLICY_STATE(struct throttles_all, s);
+	throttles_all_t *state = throttles_all_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

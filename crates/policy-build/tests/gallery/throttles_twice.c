@@ -18,26 +18,26 @@ struct throttles_twice_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct throttles_twice, struct throttles_twice_vp);
+POLICY_WORDS(throttles_twice);
 
 static void throttles_twice_request(hls_t *h, u32 s, u32 v)
 {
 	hls_throttle(h, v);
 	hls_throttle(h, v);
-	list_push_tail(h->node, &POLICY_STATE(struct throttles_twice, s)->queue, v);
+	list_push_tail(h, &throttles_twice_state(h, s)->queue, v);
 }
 
 static void throttles_twice_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct throttles_twice, s)->queue, v);
+	list_remove(h, &throttles_twice_state(h, s)->queue, v);
 }
 
 static u32 throttles_twice_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct throttles_twice __arena *state = POLICY_STATE(struct throttles_twice, s);
+	throttles_twice_t *state = throttles_twice_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

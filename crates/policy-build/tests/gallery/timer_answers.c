@@ -18,25 +18,25 @@ struct timer_answers_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct timer_answers, struct timer_answers_vp);
+POLICY_WORDS(timer_answers);
 
 static void timer_answers_request(hls_t *h, u32 s, u32 v)
 {
 	hls_set_timer(h, s, h->now_ns);
-	list_push_tail(h->node, &POLICY_STATE(struct timer_answers, s)->queue, v);
+	list_push_tail(h, &timer_answers_state(h, s)->queue, v);
 }
 
 static void timer_answers_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct timer_answers, s)->queue, v);
+	list_remove(h, &timer_answers_state(h, s)->queue, v);
 }
 
 static u32 timer_answers_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct timer_answers __arena *state = POLICY_STATE(struct timer_answers, s);
+	timer_answers_t *state = timer_answers_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

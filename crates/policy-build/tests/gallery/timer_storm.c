@@ -18,25 +18,25 @@ struct timer_storm_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct timer_storm, struct timer_storm_vp);
+POLICY_WORDS(timer_storm);
 
 static void timer_storm_request(hls_t *h, u32 s, u32 v)
 {
 	hls_set_timer(h, s, h->now_ns);
-	list_push_tail(h->node, &POLICY_STATE(struct timer_storm, s)->queue, v);
+	list_push_tail(h, &timer_storm_state(h, s)->queue, v);
 }
 
 static void timer_storm_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct timer_storm, s)->queue, v);
+	list_remove(h, &timer_storm_state(h, s)->queue, v);
 }
 
 static u32 timer_storm_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct timer_storm __arena *state = POLICY_STATE(struct timer_storm, s);
+	timer_storm_t *state = timer_storm_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

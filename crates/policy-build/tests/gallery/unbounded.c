@@ -18,26 +18,26 @@ struct unbounded_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct unbounded, struct unbounded_vp);
+POLICY_WORDS(unbounded);
 
 static void unbounded_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h->node, &POLICY_STATE(struct unbounded, s)->queue, v);
+	list_push_tail(h, &unbounded_state(h, s)->queue, v);
 }
 
 static void unbounded_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct unbounded, s)->queue, v);
+	list_remove(h, &unbounded_state(h, s)->queue, v);
 }
 
 static u32 unbounded_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct unbounded __arena *state = POLICY_STATE(struct unbounded, s);
+	unbounded_t *state = unbounded_state(h, s);
 	u32 v = state->queue.head;
 	while (v && !hls_usable(&h->vp[v], cpu)) /* here */
 		v = h->node[v].next;             /* here */
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	return v;
 }
 

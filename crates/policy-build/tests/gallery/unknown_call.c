@@ -18,27 +18,27 @@ struct unknown_call_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct unknown_call, struct unknown_call_vp);
+POLICY_WORDS(unknown_call);
 
 void unknown_call_wake_up(u32 v);
 
 static void unknown_call_request(hls_t *h, u32 s, u32 v)
 {
 	unknown_call_wake_up(v); /* here */
-	list_push_tail(h->node, &POLICY_STATE(struct unknown_call, s)->queue, v);
+	list_push_tail(h, &unknown_call_state(h, s)->queue, v);
 }
 
 static void unknown_call_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct unknown_call, s)->queue, v);
+	list_remove(h, &unknown_call_state(h, s)->queue, v);
 }
 
 static u32 unknown_call_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct unknown_call __arena *state = POLICY_STATE(struct unknown_call, s);
+	unknown_call_t *state = unknown_call_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

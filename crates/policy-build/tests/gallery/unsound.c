@@ -18,24 +18,24 @@ struct unsound_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct unsound, struct unsound_vp);
+POLICY_WORDS(unsound);
 
 static void unsound_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h->node, &POLICY_STATE(struct unsound, s)->queue, v);
+	list_push_tail(h, &unsound_state(h, s)->queue, v);
 }
 
 static void unsound_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct unsound, s)->queue, v);
+	list_remove(h, &unsound_state(h, s)->queue, v);
 }
 
 static u32 unsound_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct unsound __arena *state = POLICY_STATE(struct unsound, s);
+	unsound_t *state = unsound_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

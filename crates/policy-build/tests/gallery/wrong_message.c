@@ -21,24 +21,24 @@ struct wrong_message_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct wrong_message, struct wrong_message_vp);
+POLICY_WORDS(wrong_message);
 
 static void wrong_message_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h->node, &POLICY_STATE(struct wrong_message, s)->queue, v);
+	list_push_tail(h, &wrong_message_state(h, s)->queue, v);
 }
 
 static void wrong_message_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct wrong_message, s)->queue, v);
+	list_remove(h, &wrong_message_state(h, s)->queue, v);
 }
 
 static u32 wrong_message_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct wrong_message __arena *state = POLICY_STATE(struct wrong_message, s);
+	wrong_message_t *state = wrong_message_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

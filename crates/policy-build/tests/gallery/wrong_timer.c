@@ -18,25 +18,25 @@ struct wrong_timer_vp {
 	u64 count;
 };
 
-POLICY_FITS(struct wrong_timer, struct wrong_timer_vp);
+POLICY_WORDS(wrong_timer);
 
 static void wrong_timer_request(hls_t *h, u32 s, u32 v)
 {
 	hls_set_timer(h, v + 1000, h->now_ns + HLS_MS(1));
-	list_push_tail(h->node, &POLICY_STATE(struct wrong_timer, s)->queue, v);
+	list_push_tail(h, &wrong_timer_state(h, s)->queue, v);
 }
 
 static void wrong_timer_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h->node, &POLICY_STATE(struct wrong_timer, s)->queue, v);
+	list_remove(h, &wrong_timer_state(h, s)->queue, v);
 }
 
 static u32 wrong_timer_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct wrong_timer __arena *state = POLICY_STATE(struct wrong_timer, s);
+	wrong_timer_t *state = wrong_timer_state(h, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
-		list_remove(h->node, &state->queue, v);
+		list_remove(h, &state->queue, v);
 	h->slice_ns = HLS_MS(5);
 	return v;
 }

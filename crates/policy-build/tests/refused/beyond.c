@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* An index that may lie outside of its array. */
 #include "../core/policy.h"
-
 struct beyond {
 	struct hls_list queue;
 };
+POLICY_STATE(beyond);
 
 static u32 beyond_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct beyond __arena *all = POLICY_STATE(struct beyond, s);
+	beyond_t *all = beyond_state(h, s);
 	u32 v = hls_first_usable(h, &all->queue, cpu);
 	u64 seen[4] = {0};
 	seen[v & 3] = 1;

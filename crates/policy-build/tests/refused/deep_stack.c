@@ -7,10 +7,11 @@
 struct deep_stack {
 	struct hls_list queue;
 };
+POLICY_STATE(deep_stack);
 
 static u32 deep_stack_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct deep_stack __arena *all = POLICY_STATE(struct deep_stack, s);
+	deep_stack_t *all = deep_stack_state(h, s);
 	u64 seen[44];
 	for (u32 i = 0; i < 44; i++)
 		((volatile u64 *)seen)[i] = h->node[i + cpu].key;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Uses floating point, which BPF lacks. */
 #include "../core/policy.h"
-
 struct floating {
 	struct hls_list queue;
 };
+POLICY_STATE(floating);
 
 static u32 floating_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct floating __arena *all = POLICY_STATE(struct floating, s);
+	floating_t *all = floating_state(h, s);
 	u32 v = hls_first_usable(h, &all->queue, cpu);
 	h->slice_ns = (u64)(1.5 * (double)h->vp[v].nr_grants); /* found by clang */
 	return v;

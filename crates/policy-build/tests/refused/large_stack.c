@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Needs more stack than a BPF function may have. */
 #include "../core/policy.h"
-
 struct large_stack {
 	struct hls_list queue;
 };
+POLICY_STATE(large_stack);
 
 static u32 large_stack_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct large_stack __arena *all = POLICY_STATE(struct large_stack, s);
+	large_stack_t *all = large_stack_state(h, s);
 	u64 seen[100];
 	for (u32 i = opaque(0); i < 100 && can_loop; i++) /* found by clang */
 		seen[i] = h->node[i].key;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Calls a function that does not exist: the linker notices, or the loader of the BPF object. */
 #include "../core/policy.h"
-
 struct outside {
 	struct hls_list queue;
 };
+POLICY_STATE(outside);
 
 u32 outside_pick(struct hls_list __arena *queue, u32 cpu); /* found by verifier */
 
 static u32 outside_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct outside __arena *all = POLICY_STATE(struct outside, s);
+	outside_t *all = outside_state(h, s);
 	return outside_pick(&all->queue, cpu); /* found by cc */
 }

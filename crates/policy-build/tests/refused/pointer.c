@@ -7,6 +7,7 @@
 struct pointer {
 	struct hls_list queue;
 };
+POLICY_STATE(pointer);
 
 static u32 pointer_choose(hls_t *h, const list_t *queue, u32 cpu)
 {
@@ -15,7 +16,7 @@ static u32 pointer_choose(hls_t *h, const list_t *queue, u32 cpu)
 
 static u32 pointer_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct pointer __arena *all = POLICY_STATE(struct pointer, s);
+	pointer_t *all = pointer_state(h, s);
 	u32 (*volatile choose)(hls_t *, const list_t *, u32) = pointer_choose;
 	return choose(h, &all->queue, cpu);
 }

@@ -7,6 +7,7 @@
 struct whole {
 	struct hls_list queue;
 };
+POLICY_STATE(whole);
 
 struct whole_large {
 	u64 word[300];
@@ -14,7 +15,7 @@ struct whole_large {
 
 static u32 whole_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct whole __arena *all = POLICY_STATE(struct whole, s);
+	whole_t *all = whole_state(h, s);
 	u32 v = hls_first_usable(h, &all->queue, cpu);
 	*(struct whole_large __arena *)h->record = (struct whole_large){0};
 	return v;

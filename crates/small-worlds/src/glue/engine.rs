@@ -249,7 +249,7 @@ impl Engine<'_> {
         if self.state.thread(vp).of == Some((task, incarnation)) {
             let priority = self.core.image().vps[vp.0 as usize].param[0];
             // Not refused: there is such a VP, and both are priorities.
-            let _ = self.core.message(vp, 0, 3 - priority, NOW);
+            let _ = self.core.set_param(vp, 0, 3 - priority, NOW);
         }
         self.then(cpu, &[]);
     }

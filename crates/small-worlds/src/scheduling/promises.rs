@@ -155,7 +155,7 @@ fn leads_nowhere(world: &mut World, vp: u32) -> Result<(), String> {
         core.detach(CoreVp(vp), Nanos(now)),
         core.move_to(CoreVp(vp), to, Params::default(), Nanos(now)),
         core.set_affinity(CoreVp(vp), 1, Nanos(now)),
-        core.message(CoreVp(vp), 0, 1, Nanos(now)),
+        core.set_param(CoreVp(vp), 0, 1, Nanos(now)),
         core.tell(CoreVp(vp), 0, Params::default(), Nanos(now)).map(drop),
         core.watch(CoreVp(vp), true),
     ];

@@ -1,5 +1,5 @@
 //! A small world: a hierarchy with its threads and CPUs, in which one event at a time happens. It plays the platform of
-//! `core/hls.h`, and keeps the rules that the platform has. It allows whatever the rules allow: several events at one
+//! `core/core.h`, and keeps the rules that the platform has. It allows whatever the rules allow: several events at one
 //! instant, time that passes while decisions are due, timers that are late by half a tick, CPUs that decide in any
 //! order.
 
@@ -246,11 +246,11 @@ impl World {
                 let policy = self.policy(self.above(thread));
                 let [one, other] = [0, 1].map(|variant| vp_params(policy, variant).0[0]);
                 let value = if self.core.image().vps[vp.index()].param[0] == one { other } else { one };
-                self.core.message(vp, 0, value, now)?;
+                self.core.set_param(vp, 0, value, now)?;
             }
             Event::SetWrong(thread) => {
                 let vp = self.platform.vps[thread];
-                self.core.message(vp, 0, self.core.image().vps[vp.index()].param[1] + TICK_NS, now)?;
+                self.core.set_param(vp, 0, self.core.image().vps[vp.index()].param[1] + TICK_NS, now)?;
             }
             Event::Tell(thread) => {
                 self.core.tell(

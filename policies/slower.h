@@ -29,13 +29,30 @@
 #ifndef HLS_SLOWER_H
 #define HLS_SLOWER_H
 
-#include "policy.h"
+#include "../core/policy.h"
 
 #define SLOWER_CHILDREN 6
 #define SLOWER_DEADLINES 8
 #define SLOWER_MOST_AHEAD HLS_S(7200)                      /* a deadline that is later counts as if it were then */
 #define SLOWER_UNIT HLS_WHOLE_SPEED                        /* of budgets, in a ns */
 #define SLOWER_MOST_DEBT ((s64)(HLS_MS(10) * SLOWER_UNIT)) /* a tick of the slowest clock of Linux */
+
+#define SLOWER_PARAMS(P)                                                           \
+	P(SLOWER_PERIOD, "period", HLS_TIME, HLS_MS(10), HLS_US(100), HLS_S(3600), \
+	  "time to the deadline of a child that tells none")
+#define SLOWER_VP_PARAMS(P)                                                 \
+	P(SLOWER_RATE, "rate-ppm", HLS_COUNT, HLS_REQUIRED, 1, SLOWER_UNIT, \
+	  "speed of the VP in millionths of what its parent has")
+#define SLOWER_DEADLINE_FIELDS(P)                                        \
+	P(SLOWER_IN, "in", HLS_TIME, HLS_REQUIRED, 0, SLOWER_MOST_AHEAD, \
+	  "how far off the deadline is; 0: it has none")
+#define SLOWER_MESSAGES(M) \
+	M(SLOWER_DEADLINE, SLOWER_DEADLINE_FIELDS, "deadline", "the deadline of the thread's job")
+
+enum { SLOWER_PARAMS(HLS_PARAM_INDEX) };
+enum { SLOWER_VP_PARAMS(HLS_PARAM_INDEX) };
+enum { SLOWER_DEADLINE_FIELDS(HLS_PARAM_INDEX) };
+enum { SLOWER_MESSAGES(HLS_MESSAGE_INDEX) };
 
 struct slower_budget {
 	u64 deadline_at;
@@ -58,17 +75,17 @@ struct slower_vp {
 	u32 count;       /* budgets in it */
 };
 
-POLICY_FITS(struct slower, struct slower_vp);
+POLICY_WORDS(slower);
 
-/* SLOWER_BY_BUDGET cuts budgets of earlier deadlines at once; SLOWER_BY_SLACK looks up the least of all later ones. */
 #define SLOWER_FAR ((s64)(~0ULL >> 1)) /* more than any budget */
 
+/* SLOWER_BY_BUDGET cuts budgets of earlier deadlines at once; SLOWER_BY_SLACK looks up the least of all later ones. */
 enum slower_kind { SLOWER_BY_BUDGET, SLOWER_BY_SLACK };
 
 static __always_inline slower_budget_t *slower_list(hls_t *h, u32 s, u32 v)
 {
-	u32 list = POLICY_VP(struct slower_vp, v)->list - 1;
-	return POLICY_STATE(struct slower, s)->budget[list % SLOWER_CHILDREN];
+	u32 list = slower_vp(h, v)->list - 1;
+	return slower_state(h, s)->budget[list % SLOWER_CHILDREN];
 }
 
 /* The index of the first budget with a deadline at or after `at`. */
@@ -100,7 +117,7 @@ static __always_inline s64 slower_left(const slower_budget_t *list, u32 count, u
 	return left;
 }
 
-static __always_inline void slower_remove(slower_budget_t *list, struct slower_vp __arena *vp, u32 i)
+static __always_inline void slower_remove(slower_budget_t *list, slower_vp_t *vp, u32 i)
 {
 	vp->count--;
 	for (u32 n = opaque(0); n < SLOWER_DEADLINES && i < vp->count && can_loop; n++, i++) {
@@ -113,8 +130,8 @@ static __always_inline void slower_remove(slower_budget_t *list, struct slower_v
  * The budget of a new deadline at index i: the budget of the deadline before plus U times the time since that one. The
  * first deadline has U times the time from now, less the debt.
  */
-static __always_inline s64 slower_worth(hls_t *h, const slower_budget_t *list, const struct slower_vp __arena *vp,
-					u32 i, u64 at, u64 rate)
+static __always_inline s64 slower_worth(hls_t *h, const slower_budget_t *list, const slower_vp_t *vp, u32 i, u64 at,
+					u64 rate)
 {
 	if (i)
 		return list[i - 1].left + (s64)((at - list[i - 1].deadline_at) * rate);
@@ -122,7 +139,7 @@ static __always_inline s64 slower_worth(hls_t *h, const slower_budget_t *list, c
 }
 
 /* Removes the deadlines that have passed. What was overused for the last of them is a debt. */
-static __always_inline void slower_pass(hls_t *h, slower_budget_t *list, struct slower_vp __arena *vp)
+static __always_inline void slower_pass(hls_t *h, slower_budget_t *list, slower_vp_t *vp)
 {
 	for (u32 n = opaque(0); n < SLOWER_DEADLINES && vp->count && can_loop; n++) {
 		if (list[0].deadline_at > h->now_ns)
@@ -136,8 +153,8 @@ static __always_inline void slower_pass(hls_t *h, slower_budget_t *list, struct 
  * The most that a child loses, for any deadline, if the budget at index i is dropped: what was used of it counts for
  * the budget before (`earlier`), or the budget behind is cut to this one.
  */
-static __always_inline s64 slower_loss(hls_t *h, const slower_budget_t *list, const struct slower_vp __arena *vp,
-				       u32 i, u64 rate, bool earlier)
+static __always_inline s64 slower_loss(hls_t *h, const slower_budget_t *list, const slower_vp_t *vp, u32 i,
+				       u64 rate, bool earlier)
 {
 	s64 ahead = list[i].left - slower_worth(h, list, vp, i, list[i].deadline_at, rate);
 	if (earlier)
@@ -150,7 +167,7 @@ static __always_inline s64 slower_loss(hls_t *h, const slower_budget_t *list, co
 /* Makes room for a deadline: drops the budget that costs the child least. */
 HLS_RARE_FUNC u32 slower_make_room(hls_t *h __arg_arena, u32 s, u32 v, u64 rate)
 {
-	struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
+	slower_vp_t *vp = slower_vp(h, v);
 	slower_budget_t *list = slower_list(h, s, v);
 	u32 best = 0;
 	s64 least = SLOWER_FAR;
@@ -176,8 +193,7 @@ HLS_RARE_FUNC u32 slower_make_room(hls_t *h __arg_arena, u32 s, u32 v, u64 rate)
 }
 
 /* Drops the budget for the server's deadline if it is what a new one would be: then it says nothing. */
-static __always_inline void slower_drop_idle(hls_t *h, slower_budget_t *list, struct slower_vp __arena *vp,
-					     u64 rate)
+static __always_inline void slower_drop_idle(hls_t *h, slower_budget_t *list, slower_vp_t *vp, u64 rate)
 {
 	u64 at = vp->deadline_at;
 	u32 i = slower_index(list, vp->count, at);
@@ -188,17 +204,17 @@ static __always_inline void slower_drop_idle(hls_t *h, slower_budget_t *list, st
 /* The deadline that the server v should have now. */
 static __always_inline u64 slower_next_deadline(hls_t *h, u32 s, u32 v)
 {
-	const struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
+	const slower_vp_t *vp = slower_vp(h, v);
 	u64 told_at = h->vp[v].child ? hls_told(h, v, HLS_TOLD_DEADLINE) : vp->told_at;
 	if (told_at > h->now_ns && told_at - h->now_ns <= SLOWER_MOST_AHEAD)
 		return told_at;
-	return vp->deadline_at > h->now_ns ? vp->deadline_at : h->now_ns + h->scheduler[s].param[0];
+	return vp->deadline_at > h->now_ns ? vp->deadline_at : h->now_ns + h->scheduler[s].param[SLOWER_PERIOD];
 }
 
 /* Gives the server v its current deadline, and a budget for it. */
 HLS_GLOBAL_FUNC u32 slower_notice(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
+	slower_vp_t *vp = slower_vp(h, v);
 	slower_budget_t *list = slower_list(h, s, v);
 	u64 rate = hls_speed(h, v), at = slower_next_deadline(h, s, v);
 	slower_pass(h, list, vp);
@@ -225,16 +241,16 @@ HLS_GLOBAL_FUNC u32 slower_notice(hls_t *h __arg_arena, u32 s, u32 v)
 /* Whether the server v needs another deadline: its own has passed, or its child has told another one. */
 static __always_inline bool slower_is_due(hls_t *h, u32 s, u32 v)
 {
-	return slower_next_deadline(h, s, v) != POLICY_VP(struct slower_vp, v)->deadline_at;
+	return slower_next_deadline(h, s, v) != slower_vp(h, v)->deadline_at;
 }
 
 HLS_GLOBAL_FUNC u32 slower_set_timer(hls_t *h __arg_arena, u32 s)
 {
-	struct slower __arena *slower = POLICY_STATE(struct slower, s);
+	slower_t *slower = slower_state(h, s);
 	u32 ready = queue_first(h, &slower->ready), depleted = slower->depleted;
-	u64 first = ready ? POLICY_VP(struct slower_vp, ready)->deadline_at : HLS_NEVER;
-	if (depleted && POLICY_VP(struct slower_vp, depleted)->deadline_at < first)
-		first = POLICY_VP(struct slower_vp, depleted)->deadline_at;
+	u64 first = ready ? slower_vp(h, ready)->deadline_at : HLS_NEVER;
+	if (depleted && slower_vp(h, depleted)->deadline_at < first)
+		first = slower_vp(h, depleted)->deadline_at;
 	hls_set_timer(h, s, first);
 	return 0;
 }
@@ -242,14 +258,14 @@ HLS_GLOBAL_FUNC u32 slower_set_timer(hls_t *h __arg_arena, u32 s)
 /* Below another slower processor, s tells the earliest of its servers' deadlines. */
 HLS_GLOBAL_FUNC u32 slower_tell(hls_t *h __arg_arena, u32 s)
 {
-	u32 up = h->scheduler[s].first_up, ready = queue_first(h, &POLICY_STATE(struct slower, s)->ready);
+	u32 up = h->scheduler[s].first_up, ready = queue_first(h, &slower_state(h, s)->ready);
 	if (likely(!h->scheduler[h->vp[up].parent].hears))
 		return 0;
-	u64 first = ready ? POLICY_VP(struct slower_vp, ready)->deadline_at : HLS_NEVER;
+	u64 first = ready ? slower_vp(h, ready)->deadline_at : HLS_NEVER;
 	for_each_up (h, u, s) {
 		u32 running = hls_running_by(h, s, u);
-		if (running && POLICY_VP(struct slower_vp, running)->deadline_at < first)
-			first = POLICY_VP(struct slower_vp, running)->deadline_at;
+		if (running && slower_vp(h, running)->deadline_at < first)
+			first = slower_vp(h, running)->deadline_at;
 	}
 	if (first != HLS_NEVER)
 		hls_tell_parents(h, s, HLS_TOLD_DEADLINE, first);
@@ -259,7 +275,7 @@ HLS_GLOBAL_FUNC u32 slower_tell(hls_t *h __arg_arena, u32 s)
 /* What the server v may use by its deadline. */
 static __always_inline s64 slower_budget_of(hls_t *h, u32 s, u32 v)
 {
-	const struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
+	const slower_vp_t *vp = slower_vp(h, v);
 	const slower_budget_t *list = slower_list(h, s, v);
 	return slower_left(list, vp->count, slower_index(list, vp->count, vp->deadline_at));
 }
@@ -267,14 +283,14 @@ static __always_inline s64 slower_budget_of(hls_t *h, u32 s, u32 v)
 /* The READY VP, which is in no queue, is queued if it has budget for its deadline, else throttled. */
 HLS_GLOBAL_FUNC u32 slower_queue(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	struct slower __arena *slower = POLICY_STATE(struct slower, s);
-	u64 at = POLICY_VP(struct slower_vp, v)->deadline_at;
+	slower_t *slower = slower_state(h, s);
+	u64 at = slower_vp(h, v)->deadline_at;
 	s64 left = slower_budget_of(h, s, v);
 	bool throttled = h->vp[v].flags & HLS_THROTTLED;
 	if (left < SLOWER_UNIT) {
 		if (!throttled)
 			hls_throttle(h, v);
-		heap_push(h->node, &slower->depleted, v, at, h->seq++);
+		heap_push(h, &slower->depleted, v, at, h->seq++);
 		return 0;
 	}
 	if (throttled) {
@@ -297,9 +313,9 @@ static __always_inline void slower_enqueue(hls_t *h, u32 s, u32 v)
 /* Takes the VP out of its queue. It may still be throttled. */
 static __always_inline void slower_dequeue(hls_t *h, u32 s, u32 v)
 {
-	struct slower __arena *slower = POLICY_STATE(struct slower, s);
+	slower_t *slower = slower_state(h, s);
 	if (h->vp[v].flags & HLS_THROTTLED)
-		heap_remove(h->node, &slower->depleted, v);
+		heap_remove(h, &slower->depleted, v);
 	else
 		queue_remove(h, &slower->ready, v);
 }
@@ -312,24 +328,25 @@ static __always_inline void slower_requeue(hls_t *h, u32 s, u32 v)
 }
 
 /* A list for the server: the one that it had before its parameters changed, or one that is free. */
-static __always_inline void slower_register(hls_t *h, u32 s, u32 v)
+static s64 slower_register_vp(hls_t *h, u32 s, u32 v)
 {
-	struct slower __arena *slower = POLICY_STATE(struct slower, s);
-	struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
+	slower_t *slower = slower_state(h, s);
+	slower_vp_t *vp = slower_vp(h, v);
 	if (!vp->list)
 		vp->list = 1 + __builtin_ctz(~slower->taken);
 	slower->taken |= 1U << (vp->list - 1);
+	return 0;
 }
 
-static __always_inline void slower_unregister(hls_t *h, u32 s, u32 v)
+static void slower_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	POLICY_STATE(struct slower, s)->taken &= ~(1U << (POLICY_VP(struct slower_vp, v)->list - 1));
+	slower_state(h, s)->taken &= ~(1U << (slower_vp(h, v)->list - 1));
 }
 
 /* The server wakes up: what it did not use while it slept is lost. */
 HLS_GLOBAL_FUNC u32 slower_wake(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	const struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
+	const slower_vp_t *vp = slower_vp(h, v);
 	slower_budget_t *list = slower_list(h, s, v);
 	u64 rate = hls_speed(h, v);
 	h->vp[v].flags &= ~HLS_RESUMED;
@@ -341,13 +358,13 @@ HLS_GLOBAL_FUNC u32 slower_wake(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
-static __always_inline void slower_request(hls_t *h, u32 s, u32 v)
+static void slower_request(hls_t *h, u32 s, u32 v)
 {
 	slower_wake(h, s, v);
 	slower_enqueue(h, s, v);
 }
 
-static __always_inline void slower_withdraw(hls_t *h, u32 s, u32 v)
+static void slower_withdraw(hls_t *h, u32 s, u32 v)
 {
 	slower_dequeue(h, s, v);
 	slower_set_timer(h, s);
@@ -357,7 +374,7 @@ static __always_inline void slower_withdraw(hls_t *h, u32 s, u32 v)
 /* The slice ends with the budget, or at the deadline, when there is another one. */
 HLS_GLOBAL_FUNC u32 slower_set_slice(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	u64 lasts_ns = POLICY_VP(struct slower_vp, v)->deadline_at - h->now_ns;
+	u64 lasts_ns = slower_vp(h, v)->deadline_at - h->now_ns;
 	u64 left_ns = (u64)slower_budget_of(h, s, v) / SLOWER_UNIT;
 	h->slice_ns = left_ns < lasts_ns ? left_ns : lasts_ns;
 	return 0;
@@ -371,9 +388,9 @@ HLS_GLOBAL_FUNC u32 slower_renew(hls_t *h __arg_arena, u32 s, u32 v)
 }
 
 /* Servers that need another deadline get it first, each at most once; that may leave them without budget. */
-static __always_inline u32 slower_grant(hls_t *h, u32 s, u32 cpu)
+static u32 slower_grant(hls_t *h, u32 s, u32 cpu)
 {
-	struct slower __arena *slower = POLICY_STATE(struct slower, s);
+	slower_t *slower = slower_state(h, s);
 	u32 v = queue_first_usable(h, &slower->ready, cpu);
 	for (u32 n = opaque(0); n < SLOWER_CHILDREN && v && slower_is_due(h, s, v) && can_loop; n++) {
 		slower_renew(h, s, v);
@@ -390,7 +407,7 @@ static __always_inline u32 slower_grant(hls_t *h, u32 s, u32 cpu)
 /* The server had a CPU for used_ns: charges the budgets of its deadline and of all later ones. */
 HLS_GLOBAL_FUNC u32 slower_charge(hls_t *h __arg_arena, u32 s, u32 v, u64 used_ns, u32 kind)
 {
-	const struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
+	const slower_vp_t *vp = slower_vp(h, v);
 	slower_budget_t *list = slower_list(h, s, v);
 	s64 used = used_ns < SLOWER_MOST_AHEAD ? used_ns * SLOWER_UNIT : SLOWER_MOST_AHEAD * SLOWER_UNIT;
 	u32 i = slower_index(list, vp->count, vp->deadline_at);
@@ -416,13 +433,14 @@ static __always_inline void slower_release(hls_t *h, u32 s, u32 v, u64 used_ns, 
 	slower_tell(h, s);
 }
 
-static __always_inline bool slower_preempts(hls_t *h, u32 ready, u32 running)
+static bool slower_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
-	return POLICY_VP(struct slower_vp, ready)->deadline_at < POLICY_VP(struct slower_vp, running)->deadline_at;
+	(void)s;
+	return slower_vp(h, ready)->deadline_at < slower_vp(h, running)->deadline_at;
 }
 
 /* A child has told another deadline. Its use until now counts for the old deadline, so a RUNNING child is charged. */
-static __always_inline void slower_told(hls_t *h, u32 s, u32 v)
+static void slower_told(hls_t *h, u32 s, u32 v)
 {
 	if (!slower_is_due(h, s, v))
 		return;
@@ -433,9 +451,9 @@ static __always_inline void slower_told(hls_t *h, u32 s, u32 v)
 }
 
 /* Gives a READY VP another deadline, a VP with budget first. */
-static __always_inline u32 slower_timer(hls_t *h, u32 s)
+static u32 slower_timer(hls_t *h, u32 s)
 {
-	struct slower __arena *slower = POLICY_STATE(struct slower, s);
+	slower_t *slower = slower_state(h, s);
 	u32 v = queue_first(h, &slower->ready);
 	if (!v || !slower_is_due(h, s, v))
 		v = slower->depleted;
@@ -447,34 +465,34 @@ static __always_inline u32 slower_timer(hls_t *h, u32 s)
 	return v;
 }
 
-/*
- * A thread tells its deadline: `ahead_ns` from now; 0: it has none. A READY VP is put first in its queue, where the
- * timer finds it.
- */
-static __always_inline void slower_thread_tells(hls_t *h, u32 s, u32 v, u64 ahead_ns)
+/* A thread tells its deadline. A READY VP is put first in its queue, where the timer finds it. */
+static s64 slower_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
 {
-	struct slower __arena *slower = POLICY_STATE(struct slower, s);
-	POLICY_VP(struct slower_vp, v)->told_at = ahead_ns ? h->now_ns + ahead_ns : 0;
+	slower_t *slower = slower_state(h, s);
+	u64 ahead_ns = payload->value[SLOWER_IN];
+	(void)message;
+	slower_vp(h, v)->told_at = ahead_ns ? h->now_ns + ahead_ns : 0;
 	if (!slower_is_due(h, s, v) || h->vp[v].state == HLS_WAITING)
-		return;
+		return 0;
 	if (h->vp[v].state == HLS_RUNNING) {
 		hls_recheck(h, v);
-		return;
+		return 0;
 	}
 	slower_dequeue(h, s, v);
 	if (h->vp[v].flags & HLS_THROTTLED)
-		heap_push(h->node, &slower->depleted, v, 0, h->seq++);
+		heap_push(h, &slower->depleted, v, 0, h->seq++);
 	else
 		queue_push(h, &slower->ready, v, 0);
 	hls_set_timer(h, s, h->now_ns);
+	return 0;
 }
 
 /* Each server has its own list, in order; a READY one is throttled exactly if it has no budget for its deadline. */
-static __always_inline bool slower_is_sound(hls_t *h, u32 s)
+static bool slower_check_invariants(hls_t *h, u32 s)
 {
-	u32 v = h->scheduler[s].first_child, taken = 0;
-	for (u32 n = opaque(0); n < SLOWER_CHILDREN && v && can_loop; n++) {
-		const struct slower_vp __arena *vp = POLICY_VP(struct slower_vp, v);
+	u32 taken = 0;
+	for_each_child (h, v, s) {
+		const slower_vp_t *vp = slower_vp(h, v);
 		const slower_budget_t *list = slower_list(h, s, v);
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (!vp->list || vp->list > SLOWER_CHILDREN || vp->count > SLOWER_DEADLINES)
@@ -485,9 +503,8 @@ static __always_inline bool slower_is_sound(hls_t *h, u32 s)
 		    throttled != (slower_budget_of(h, s, v) < SLOWER_UNIT))
 			return false;
 		taken |= 1U << (vp->list - 1);
-		v = h->vp[v].sib_next;
 	}
-	return taken == POLICY_STATE(struct slower, s)->taken;
+	return taken == slower_state(h, s)->taken;
 }
 
 #endif

@@ -34,8 +34,8 @@
  *         +-----------------------------------------------+
  *                            release
  */
-#ifndef HLS_H
-#define HLS_H
+#ifndef HLS_CORE_H
+#define HLS_CORE_H
 
 #ifdef __bpf__
 #include "port/bpf.h"
@@ -93,8 +93,8 @@ enum {
 /* Whether a thread's VP is suspended (core/suspend.c). */
 enum hls_suspension {
 	HLS_NOT_SUSPENDED,
-	HLS_SUSPENDED,      /* and its thread wants no CPU */
-	HLS_SUSPENDED_WISH, /* and its thread wants a CPU; its scheduler does not know that */
+	HLS_SUSPENDED,         /* and its thread wants no CPU */
+	HLS_SUSPENDED_WANTING, /* and its thread wants a CPU; its scheduler does not know that */
 };
 
 /* What a record says about its VP, or about its CPU if `vp` is 0. The numbers are part of the tape format. */
@@ -323,6 +323,14 @@ typedef struct hls_step __arena step_t;
 typedef struct hls_node __arena node_t;
 typedef struct hls_tree_node __arena tree_node_t;
 typedef struct hls_params __arena params_t;
+
+/* The children v of the scheduler s, newest first; and the VPs u that s holds of its parents. */
+#define for_each_child(h, v, s)                                                                              \
+	for (u32 v = (h)->scheduler[s].first_child, n_##v = opaque(0); v && n_##v < HLS_MAX_VPS && can_loop; \
+	     v = (h)->vp[v].sib_next, n_##v++)
+#define for_each_up(h, u, s)                                                                              \
+	for (u32 u = (h)->scheduler[s].first_up, n_##u = opaque(0); u && n_##u < HLS_MAX_VPS && can_loop; \
+	     u = (h)->vp[u].up_next, n_##u++)
 
 /* To build and change the hierarchy. Each returns an index or 0, or an enum hls_error, negated. */
 s64 hls_add_cpu(hls_t *h, u32 cpu);
