@@ -1,6 +1,6 @@
 //! The targets of the fuzzer: each gives any bytes to a reader of untrusted bytes.
 //!
-//! A target takes one input, from the fuzzer or from a file of the corpus, and calls the code of `hls` that reads such
+//! A target takes one input, from the fuzzer or from the corpus, and calls the code of `hls` that reads such
 //! input, and all the code that works on the result, within the limits that `hls` sets. Input may be refused, for
 //! whatever reason; a target panics where the answer breaks a promise of its reader. Relies on panics to end the
 //! process. Never writes a file, and never compiles or loads the code in an input.
@@ -11,8 +11,6 @@ mod object;
 mod pages;
 mod socket;
 mod workload;
-
-use std::path::{Path, PathBuf};
 
 /// What is fuzzed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +40,7 @@ impl Target {
         Target::Pages,
     ];
 
-    /// Its name on the command line, which is also the name of its folder in the corpus.
+    /// Its name on the command line, which is also the name of its inputs in the corpus.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,12 +57,6 @@ impl Target {
     #[must_use]
     pub fn find(name: &str) -> Option<Target> {
         Target::ALL.into_iter().find(|target| target.name() == name)
-    }
-
-    /// The folder of the inputs that are kept for it.
-    #[must_use]
-    pub fn corpus(self) -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(self.name())
     }
 
     /// Gives the target an input.

@@ -377,7 +377,11 @@ fixed-priority "FP" {
 fn the_scripts_of_the_corpus_are_carried_out_or_refused() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
     let file = fuzz.join("script.kdl").display().to_string();
-    let scripts = std::fs::read_dir(fuzz.join("corpus/script")).unwrap();
+    let unpacked = tempfile::tempdir().unwrap();
+    let mut tar = std::process::Command::new("tar");
+    let archive = fuzz.join("corpus/script.tar.gz");
+    assert!(tar.arg("-xzf").arg(archive).arg("-C").arg(unpacked.path()).status().unwrap().success());
+    let scripts = std::fs::read_dir(unpacked.path()).unwrap();
     let mut codes = BTreeSet::new();
     for script in scripts {
         let script = script.unwrap().path().display().to_string();
