@@ -7,7 +7,7 @@
 //! for all requests of another; after a request other users pause as well, but not for long. Root does not wait.
 //! Users wait while root is answered, for at most a second per request of root.
 
-use hls_plan::Turns;
+use hls_engine::Turns;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::cell::Cell;
 use std::collections::HashMap;

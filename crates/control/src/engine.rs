@@ -5,7 +5,7 @@ use hls_calculus::{GraphEdge, Guarantee};
 use hls_client::Pages;
 use hls_core::pages::Decided;
 use hls_core::{CoreError, CoreScheduler, CoreVp, Params, PolicyInfo};
-use hls_plan::ThreadKey;
+use hls_engine::ThreadKey;
 use hls_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;

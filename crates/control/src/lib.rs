@@ -43,6 +43,7 @@ pub use engine::{
     Promisee, Readings, RunningEngine, Thread,
 };
 pub use error::{Error, Refusal};
+pub use hls_engine::ThreadKey;
 pub use loaded::LoadedPolicy;
 pub use manager::{Manager, Peer};
 pub use operations::Granted;

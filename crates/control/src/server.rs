@@ -15,7 +15,7 @@ use crate::socket::Socket;
 use crate::varlink::{Fault, reply};
 use hls_client::interface::{Failure, WatchReply};
 use hls_client::{MAX_REQUEST, send_with};
-use hls_plan::Turns;
+use hls_engine::Turns;
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{RecvFlags, recv};

@@ -11,7 +11,7 @@ use crate::engine::{EngineError, HierarchyChange, RunningEngine};
 use crate::error::Error;
 use crate::manager::{Manager, Peer, Suspension};
 use hls_client::interface::{Change, Kind};
-use hls_plan::ThreadKey;
+use hls_engine::ThreadKey;
 
 impl<E: RunningEngine> Manager<E> {
     /// Suspends a thread in the name of a scheduler above it, at any distance; without a name, of its own scheduler.

@@ -11,8 +11,8 @@ use crate::params::shown;
 use hls_calculus::{Admission, Child, Edge, Graph, GraphEdge, Guarantee, Mode};
 use hls_core::pages::{number_child, number_of_scheduler};
 use hls_core::{CoreScheduler, CoreVp, ParamInfo, Params, PolicyInfo};
+use hls_engine::{ShareScale, ThreadKey};
 use hls_hierarchy::Policies;
-use hls_plan::{ShareScale, ThreadKey};
 use hls_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,7 +5,7 @@
 //! threads does not delay other users. All descriptions together have a twenty-fifth of a CPU. Unused time is saved,
 //! up to half a second, for moments when many threads come at once, such as the beginning of a run.
 
-use hls_plan::Turns;
+use hls_engine::Turns;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::collections::HashSet;
 use std::time::Duration;

@@ -9,10 +9,11 @@ use crate::proc;
 use crate::threads::{Known, Threads};
 use hls_core::pages::number_child;
 use hls_core::{About, CoreError, CoreScheduler, CoreVp, Params};
+use hls_engine::{ChangeableEngine, vp_params};
 use hls_hierarchy::model::Child;
 use hls_monitor::event::{ObservedVp, What};
+use hls_plan::PlannedThreads;
 use hls_plan::assign::{Assignment, Instance, RealThread, Successor};
-use hls_plan::{ChangeableEngine, PlannedThreads, vp_params};
 use std::mem;
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 
 use crate::engine::{Engine, Notice};
 use hls_core::{CoreVp, VpEntry, VpState};
+use hls_engine::{Built, planned_record};
 use hls_monitor::event::{ObservedVp, Record, What};
-use hls_plan::{Built, planned_record};
 use std::collections::{BTreeSet, HashSet};
 use std::mem;
 

@@ -3,16 +3,6 @@
 //! elsewhere. Does no IO.
 
 pub mod assign;
-mod built;
 mod plan;
-mod running;
-mod shares;
-mod turns;
 
-pub use built::{
-    Built, ObservedSchedulers, OfSchedulers, VpUsage, planned_record, unplaced_params, vp_params,
-};
 pub use plan::{Plan, PlanError, PlannedEdge, PlannedThread, PlannedThreads};
-pub use running::{ChangeableEngine, EngineThread, ThreadKey};
-pub use shares::ShareScale;
-pub use turns::Turns;

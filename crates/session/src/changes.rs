@@ -13,10 +13,10 @@ use crate::registry::{RunRegistry, policy_of};
 use hls_calculus::GraphEdge;
 use hls_control::{Created, EngineError, HierarchyChange, Observed, PolicyDisabled, Promisee, Thread};
 use hls_core::{About, Calls, CoreError, CoreScheduler, CoreVp, Params};
+use hls_engine::{ChangeableEngine, EngineThread, ThreadKey, VpUsage};
 use hls_monitor::event::ObservedVp;
 use hls_monitor::observe::Promise;
 use hls_monitor::result::{Child, SchedulerInfo, VpInfo};
-use hls_plan::{ChangeableEngine, EngineThread, ThreadKey, VpUsage};
 use hls_units::Nanos;
 
 /// A run with a hierarchy that can change: an engine, and the registry of its VPs and schedulers.

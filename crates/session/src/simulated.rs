@@ -16,8 +16,8 @@ use hls_control::{
 };
 use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp, Library};
+use hls_engine::{ChangeableEngine, ThreadKey};
 use hls_monitor::event::ObservedVp;
-use hls_plan::{ChangeableEngine, ThreadKey};
 use hls_sim::{Failure, Simulation};
 use hls_units::Nanos;
 use std::os::fd::OwnedFd;

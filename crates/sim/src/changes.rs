@@ -5,8 +5,8 @@
 
 use crate::engine::{Failure, Simulation, Sink};
 use hls_core::{About, Calls, Core, CoreError, CoreScheduler, CoreVp, Library, Params, View};
+use hls_engine::{Built, ChangeableEngine, EngineThread, ThreadKey, unplaced_params};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, What};
-use hls_plan::{Built, ChangeableEngine, EngineThread, ThreadKey, unplaced_params};
 use hls_units::Nanos;
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@ use crate::engine::Simulation;
 use crate::seat::tid;
 use hls_core::pages::{UserWord, number_child};
 use hls_core::{CoreError, CoreScheduler, Params};
+use hls_engine::vp_params;
 use hls_hierarchy::model::Edge;
 use hls_monitor::event::ObservedVp;
-use hls_plan::vp_params;
 
 impl Simulation {
     /// Has another agent run the policy of the scheduler above this thread from its next turn on. The thread is an

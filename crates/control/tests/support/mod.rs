@@ -10,13 +10,12 @@ use hls_client::interface::StatusReply;
 use hls_client::{Pages, Texts};
 use hls_control::{
     Created, EngineError, Error, HierarchyChange, Layout, Manager, Observed, Peer, PolicyDisabled,
-    PolicySource, Preparation, Prepared, Promisee, Readings, RunningEngine, Socket, Thread, serve,
+    PolicySource, Preparation, Prepared, Promisee, Readings, RunningEngine, Socket, Thread, ThreadKey, serve,
 };
 use hls_core::pages::Decided;
 use hls_core::{Calls, Core, CoreScheduler, CoreVp, Library, Params, RecordKind};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy, ModelEdge};
-use hls_plan::ThreadKey;
 use hls_policy_build::{Builder, PolicyFile, Target};
 use hls_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};

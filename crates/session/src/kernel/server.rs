@@ -20,9 +20,9 @@ use hls_control::{
 };
 use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp};
+use hls_engine::{ChangeableEngine, ThreadKey};
 use hls_kernel_engine::BuiltIn;
 use hls_monitor::event::ObservedVp;
-use hls_plan::{ChangeableEngine, ThreadKey};
 use hls_units::Nanos;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
