@@ -4,13 +4,15 @@
 use hls_calculus::{GraphEdge, Guarantee};
 use hls_client::Pages;
 use hls_core::pages::Decided;
-use hls_core::{CoreError, CoreScheduler, CoreVp, Params, PolicyInfo};
+use hls_core::{About, CoreError, CoreScheduler, CoreVp, Params, PolicyInfo};
 use hls_engine::ThreadKey;
 use hls_units::Nanos;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A thread and where it is.
@@ -57,6 +59,18 @@ pub struct Observed {
     pub broken: u64,
 }
 
+/// What is counted for the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Time that was stolen from the machine so far, over all CPUs.
+    pub stolen: Nanos,
+    /// The longest measured hold of the hierarchy's lock so far, and the longest wait for it. Decisions and changes
+    /// are made under this lock. `None` in the simulator, where nothing takes time.
+    pub longest_hold_and_wait: Option<(Nanos, Nanos)>,
+    /// How the choices of each scheduler were made that has a policy with pages.
+    pub decided: HashMap<CoreScheduler, Decided>,
+}
+
 /// A policy that is loaded or is to be loaded, as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicySource {
@@ -95,6 +109,23 @@ pub struct PolicyDisabled {
     pub violation: String,
     /// The fallback policy, which has the default values of its parameters.
     pub fallback: String,
+}
+
+/// The policies that were disabled and that the manager has not taken note of yet. Shared by the manager and the code
+/// that runs the engine, which may have threads of their own.
+#[derive(Clone, Debug, Default)]
+pub struct DisabledPolicies(Arc<Mutex<Vec<PolicyDisabled>>>);
+
+impl DisabledPolicies {
+    /// Adds one, for the manager.
+    pub fn push(&self, disabled: PolicyDisabled) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(disabled);
+    }
+
+    /// Takes all of them, in order.
+    pub(crate) fn take(&self) -> Vec<PolicyDisabled> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Why an engine did not do what it was asked for. Nothing has changed.
@@ -168,7 +199,7 @@ pub enum HierarchyChange {
         vp: CoreVp,
     },
     /// Replaces a scheduler's policy; its children stay, with their parameters. If the new policy refuses a child, a
-    /// fallback policy takes its place, and [`RunningEngine::take_disabled_policies`] reports the scheduler.
+    /// fallback policy takes its place, and [`DisabledPolicies`] has the scheduler.
     ReplacePolicy {
         /// The scheduler.
         scheduler: CoreScheduler,
@@ -187,21 +218,13 @@ pub enum HierarchyChange {
         /// The parameters of its VP there.
         params: Params,
     },
-    /// Sets a parameter of a thread's VP, which its scheduler gets as a message.
-    SetParameter {
+    /// Makes a call of the core about a thread's VP that leaves the VP where it is: sets a parameter, suspends the
+    /// thread or resumes it.
+    CallAbout {
         /// The thread.
         thread: ThreadKey,
-        /// The parameter, by its place in the policy's list.
-        param: u32,
-        /// Its value from now on.
-        value: u64,
-    },
-    /// Suspends a thread, or resumes it. Its scheduler sees a suspended thread as blocked, even if it is runnable.
-    Suspend {
-        /// The thread.
-        thread: ThreadKey,
-        /// Whether it is suspended from now on.
-        is_suspended: bool,
+        /// The call.
+        about: About,
     },
     /// Closes the place of this edge of the first graph (the file's): threads that the file assigns to it stay in the
     /// default scheduler. The caller moves the thread that has the place now.
@@ -260,24 +283,11 @@ pub trait Readings {
     /// The run has ended.
     fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError>;
 
-    /// How a scheduler's choices were made, if its policy has pages; `None`: the policy has none.
+    /// What is counted for the whole run.
     ///
     /// # Errors
     /// The run has ended.
-    fn decided(&mut self, scheduler: CoreScheduler) -> Result<Option<Decided>, EngineError>;
-
-    /// Time that was stolen from the machine so far, over all CPUs.
-    ///
-    /// # Errors
-    /// The run has ended.
-    fn stolen(&mut self) -> Result<Nanos, EngineError>;
-
-    /// The longest measured hold of the hierarchy's lock so far, and the longest wait for it. Decisions and changes
-    /// are made under this lock. `None` in the simulator, where nothing takes time.
-    ///
-    /// # Errors
-    /// The run has ended.
-    fn longest_hold_and_wait(&mut self) -> Result<Option<(Nanos, Nanos)>, EngineError>;
+    fn counts(&mut self) -> Result<Counts, EngineError>;
 }
 
 /// The manager's view of an engine that runs a hierarchy.
@@ -289,11 +299,8 @@ pub trait RunningEngine: Readings {
     /// An engine with other policies, ready to take over.
     type NextEngine;
 
-    /// Takes readings of the same run while other code has the engine.
-    type Reader: Readings;
-
-    /// One of these; `None`: only the engine itself can be asked.
-    fn reader(&self) -> Option<Self::Reader> {
+    /// Takes readings of the same run while other code has the engine; `None`: only the engine itself can be asked.
+    fn reader(&self) -> Option<Box<dyn Readings>> {
         None
     }
 
@@ -319,10 +326,6 @@ pub trait RunningEngine: Readings {
     /// # Errors
     /// What the system says.
     fn take_over(&mut self, next: Self::NextEngine) -> Result<(), EngineError>;
-
-    /// The policies that were disabled since the last call, in order, each with its scheduler. Does not ask the run,
-    /// and takes no time.
-    fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled>;
 
     /// A descriptor through which a thread posts messages to its scheduler, for every client that asks. A thread's
     /// messages are about that thread alone.

@@ -39,8 +39,8 @@ mod varlink;
 
 pub use allowance::{add_used, thread_time};
 pub use engine::{
-    Created, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource, Preparation, Prepared,
-    Promisee, Readings, RunningEngine, Thread,
+    Counts, Created, DisabledPolicies, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource,
+    Preparation, Prepared, Promisee, Readings, RunningEngine, Thread,
 };
 pub use error::{Error, Refusal};
 pub use hls_engine::ThreadKey;

@@ -4,7 +4,7 @@
 //! [`Manager::commit`] once the engine has made the change. Relies on its caller to let one operation in at a time.
 
 use crate::changes::{Changes, between, change};
-use crate::engine::{PolicyDisabled, RunningEngine, Thread};
+use crate::engine::{DisabledPolicies, PolicyDisabled, RunningEngine, Thread};
 use crate::error::Error;
 use crate::loaded::{LoadedPolicy, known, policy_of, presets};
 use crate::tree::{Layout, Lost, Tree};
@@ -53,6 +53,7 @@ pub struct Manager<E> {
     /// All policies that schedulers may have, loaded ones included.
     pub(crate) policies: Policies,
     pub(crate) suspensions: Suspensions,
+    disabled_policies: DisabledPolicies,
     /// What has changed, for clients that subscribe to it.
     pub(crate) changes: Arc<Changes>,
     /// Held while a change of policies is prepared and made.
@@ -67,12 +68,14 @@ impl<E: RunningEngine> Manager<E> {
     pub fn new(engine: E, layout: Layout, mode: Mode) -> Result<Manager<E>, Error> {
         let loaded = layout.loaded.clone();
         let policies = known(&loaded)?;
+        let disabled_policies = layout.disabled_policies.clone();
         Ok(Manager {
             engine,
             tree: Tree::new(layout, &policies, mode)?,
             loaded,
             policies,
             suspensions: Suspensions::new(),
+            disabled_policies,
             changes: Arc::new(Changes::new()),
             turn: Arc::default(),
         })
@@ -99,7 +102,7 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Takes note of policies that were disabled: the promises below their schedulers end.
     pub fn note_disabled_policies(&mut self) {
-        for PolicyDisabled { scheduler, violation, fallback } in self.engine.take_disabled_policies() {
+        for PolicyDisabled { scheduler, violation, fallback } in self.disabled_policies.take() {
             if let Some(at) = self.tree.of_core(scheduler) {
                 self.fall_back(at, &fallback, violation);
             }

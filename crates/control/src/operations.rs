@@ -16,8 +16,8 @@ use hls_calculus::{Child, Edge, GraphEdge, Guarantee};
 use hls_check::{at_least, unenforceable_budget};
 use hls_client::Texts;
 use hls_client::interface::{Change, Kind};
-use hls_core::Params;
 use hls_core::pages::number_of_scheduler;
+use hls_core::{About, Params};
 use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::model::params_of_the_unplaced;
 use hls_hierarchy::params::set_by;
@@ -236,8 +236,8 @@ impl<E: RunningEngine> Manager<E> {
         let lease = self.tree.leases.get(&tid).map(|lease| &lease.slot);
         let slot = lease.or_else(|| self.tree.slots.get(&thread.slot?)).cloned();
         let Some(mut slot) = slot else {
-            let (thread, param) = (thread.key, index as u32);
-            self.engine.change(HierarchyChange::SetParameter { thread, param, value })?;
+            let (thread, about) = (thread.key, About::set_param(index as u32, value));
+            self.engine.change(HierarchyChange::CallAbout { thread, about })?;
             return Ok(Granted { scheduler: scheduler.name.clone(), guarantee: Guarantee::Null });
         };
         slot.params[index] = value;

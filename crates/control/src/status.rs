@@ -2,10 +2,10 @@
 //!
 //! Relies on the tree for the promises and on the engine for how they were kept. Changes nothing.
 
-use crate::engine::{EngineError, Observed, Readings, RunningEngine, Thread};
+use crate::engine::{Counts, EngineError, Observed, Readings, RunningEngine, Thread};
 use crate::error::Error;
 use crate::manager::{Manager, Suspensions};
-use crate::tree::{Above, Scheduler, Tree};
+use crate::tree::{Above, Tree};
 use hls_calculus::Guarantee;
 use hls_client::interface::{self, Decisions, Processor, StatusReply};
 use hls_core::CoreVp;
@@ -35,22 +35,22 @@ impl Supply {
 }
 
 /// What a status needs of the manager. The run is asked for the rest after the manager's lock is released.
-pub(crate) struct Sketch<R> {
+pub(crate) struct Sketch {
     tree: Tree,
     suspensions: Suspensions,
-    reader: R,
+    reader: Box<dyn Readings>,
 }
 
-impl<R: Readings> Sketch<R> {
+impl Sketch {
     /// The status, as of [`Manager::status`]. The tree and the suspensions are as they were when the sketch was made.
     pub(crate) fn status(mut self) -> Result<StatusReply, EngineError> {
-        status(&self.tree, &self.suspensions, &mut self.reader)
+        status(&self.tree, &self.suspensions, &mut *self.reader)
     }
 }
 
 impl<E: RunningEngine> Manager<E> {
     /// What a status needs of this manager; `None`: only the engine itself can be asked for the rest.
-    pub(crate) fn sketch(&mut self) -> Result<Option<Sketch<E::Reader>>, Error> {
+    pub(crate) fn sketch(&mut self) -> Result<Option<Sketch>, Error> {
         let Some(reader) = self.engine.reader() else { return Ok(None) };
         self.sweep()?;
         Ok(Some(Sketch { tree: self.tree.clone(), suspensions: self.suspensions.clone(), reader }))
@@ -70,23 +70,19 @@ impl<E: RunningEngine> Manager<E> {
 fn status(
     tree: &Tree,
     suspensions: &Suspensions,
-    engine: &mut impl Readings,
+    engine: &mut dyn Readings,
 ) -> Result<StatusReply, EngineError> {
     let threads = engine.threads()?;
     let of_schedulers = tree.all().flat_map(|(_, scheduler)| &scheduler.above).flat_map(|above| &above.vps);
     let vps: Vec<CoreVp> = of_schedulers.copied().chain(threads.iter().map(|thread| thread.key.vp)).collect();
     let observed: ByVp = vps.iter().copied().zip(engine.observed(&vps)?).collect();
-    let mut decisions = |scheduler: &Scheduler| {
-        let of = |Decided { followed, stale, by_urgency, by_agent, agent_ran }| Decisions {
-            followed,
-            stale,
-            by_urgency,
-            by_agent,
-            agent_ns: agent_ran.0,
-        };
-        let has_pages = scheduler.policy.properties.has_pages;
-        let decided = if has_pages { engine.decided(scheduler.id)? } else { None };
-        Ok::<_, EngineError>(decided.map(of))
+    let Counts { stolen, longest_hold_and_wait, decided } = engine.counts()?;
+    let decisions = |&Decided { followed, stale, by_urgency, by_agent, agent_ran }: &Decided| Decisions {
+        followed,
+        stale,
+        by_urgency,
+        by_agent,
+        agent_ns: agent_ran.0,
     };
     let mut schedulers = Vec::new();
     for at in tree.parents_first() {
@@ -101,15 +97,21 @@ fn status(
                 .lost
                 .as_ref()
                 .map(|lost| format!("{}: {}", lost.policy, lost.violation)),
-            decided: decisions(scheduler)?,
+            decided: decided.get(&scheduler.id).map(decisions),
             processors: scheduler.above.iter().flat_map(|above| processors(tree, above, &observed)).collect(),
         });
     }
     let threads = threads.into_iter().map(|thread| of_thread(tree, suspensions, thread, &observed)).collect();
     let (longest_hold_ns, longest_wait_ns) =
-        engine.longest_hold_and_wait()?.map(|(hold, wait)| (hold.0, wait.0)).unzip();
-    let stolen_ns = engine.stolen()?.0;
-    Ok(StatusReply { cpus: tree.cpus, stolen_ns, longest_hold_ns, longest_wait_ns, schedulers, threads })
+        longest_hold_and_wait.map(|(hold, wait)| (hold.0, wait.0)).unzip();
+    Ok(StatusReply {
+        cpus: tree.cpus,
+        stolen_ns: stolen.0,
+        longest_hold_ns,
+        longest_wait_ns,
+        schedulers,
+        threads,
+    })
 }
 
 /// What each VP was promised and received.

@@ -11,6 +11,7 @@ use crate::engine::{EngineError, HierarchyChange, RunningEngine};
 use crate::error::Error;
 use crate::manager::{Manager, Peer, Suspension};
 use hls_client::interface::{Change, Kind};
+use hls_core::About;
 use hls_engine::ThreadKey;
 
 impl<E: RunningEngine> Manager<E> {
@@ -34,7 +35,7 @@ impl<E: RunningEngine> Manager<E> {
             let found = format!("found thread {tid} suspended by `{other}`");
             return Err(Error::InUse(format!("{found}, expected one that is not suspended")));
         }
-        self.engine.change(HierarchyChange::Suspend { thread: thread.key, is_suspended: true })?;
+        self.engine.change(suspend(thread.key, true))?;
         let is_new =
             self.suspensions.insert(tid, Suspension { thread: thread.key, by: by.clone() }).is_none();
         if is_new {
@@ -54,7 +55,7 @@ impl<E: RunningEngine> Manager<E> {
         };
         let (holder, _) = self.tree.find(&by)?;
         self.may_change_below(who, holder)?;
-        self.engine.change(HierarchyChange::Suspend { thread, is_suspended: false })?;
+        self.engine.change(suspend(thread, false))?;
         self.suspensions.remove(&tid);
         self.note_suspension(Kind::Resumed, tid, &by);
         Ok(by)
@@ -70,7 +71,7 @@ impl<E: RunningEngine> Manager<E> {
                 continue;
             }
             if lives {
-                match self.engine.change(HierarchyChange::Suspend { thread, is_suspended: false }) {
+                match self.engine.change(suspend(thread, false)) {
                     Ok(_) | Err(EngineError::Gone) => {}
                     Err(EngineError::Ended) => return Err(Error::Ended),
                     // This is tried again before the next request.
@@ -86,4 +87,9 @@ impl<E: RunningEngine> Manager<E> {
     fn note_suspension(&self, kind: Kind, tid: u32, by: &str) {
         self.changes.add(|| [Change { scheduler: Some(by.to_owned()), thread: Some(tid), ..change(kind) }]);
     }
+}
+
+/// Suspends a thread, or resumes it.
+fn suspend(thread: ThreadKey, on: bool) -> HierarchyChange {
+    HierarchyChange::CallAbout { thread, about: About::suspend(on) }
 }

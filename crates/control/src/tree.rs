@@ -4,7 +4,7 @@
 //! Relies on the calculus' numbers for schedulers and edges. The tree contains only the threads that a request has
 //! placed; other threads are in places of the file, or in the default scheduler without a promise.
 
-use crate::engine::{Promisee, Thread};
+use crate::engine::{DisabledPolicies, Promisee, Thread};
 use crate::error::Error;
 use crate::loaded::{LoadedPolicy, policy_of};
 use crate::params::shown;
@@ -40,6 +40,8 @@ pub struct Layout {
     pub overrun: Nanos,
     /// The policies that were loaded for it.
     pub loaded: Vec<LoadedPolicy>,
+    /// Where the engine's side puts policies that were disabled.
+    pub disabled_policies: DisabledPolicies,
 }
 
 /// The hierarchy, with the numbers that it has in the calculus and in the core.

@@ -35,7 +35,7 @@ fn after_disabling() -> Manager<Native> {
         let granted = manager.move_thread(ROOT, thread, "T", &texts(&[("weight", "3")])).unwrap();
         assert_eq!(granted.guarantee.to_string(), "PSBE 1/20 10ms");
     }
-    while manager.engine().disabled_policies.is_empty() {
+    while manager.engine().disabled == 0 {
         manager.engine().pass(Nanos::from_millis(7));
     }
     // This is known without any request in between.

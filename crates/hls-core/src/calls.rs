@@ -81,7 +81,7 @@ fn answer(value: i64) -> Result<u32, CoreError> {
 
 /// A call about a thread's VP, before it is known which VP the thread has, and when the call is made. An engine adds
 /// both, and how it tells the thread from a later one with the same VP.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
     /// The entry point.
     pub op: Op,
@@ -114,9 +114,9 @@ pub trait Calls {
     /// [`CoreError::Unreachable`]: the call was not made.
     fn make(&mut self, op: Op, call: Call) -> Result<i64, CoreError>;
 
-    /// Makes a call about this VP; see [`Calls::make`].
-    fn make_about(&mut self, vp: CoreVp, About { op, call }: About, now: Nanos) -> Result<i64, CoreError> {
-        self.make(op, Call { now_ns: now.0, a: vp.0, ..call })
+    /// Makes a call about this VP.
+    fn make_about(&mut self, vp: CoreVp, About { op, call }: About, now: Nanos) -> Result<(), CoreError> {
+        self.make(op, Call { now_ns: now.0, a: vp.0, ..call }).and_then(answer).map(drop)
     }
 
     /// Adds a CPU to the domain.
@@ -189,7 +189,7 @@ pub trait Calls {
         params: Params,
         now: Nanos,
     ) -> Result<(), CoreError> {
-        self.make_about(vp, About::move_to(parent, params), now).and_then(answer).map(drop)
+        self.make_about(vp, About::move_to(parent, params), now)
     }
 
     /// Gives a thread an affinity: the CPUs with a set bit in `cpus`.
@@ -205,7 +205,7 @@ pub trait Calls {
 
     /// Sets parameter number `param` of a VP below its scheduler. A refusal changes nothing.
     fn set_param(&mut self, vp: CoreVp, param: u32, value: u64, now: Nanos) -> Result<(), CoreError> {
-        self.make_about(vp, About::set_param(param, value), now).and_then(answer).map(drop)
+        self.make_about(vp, About::set_param(param, value), now)
     }
 
     /// Sends the scheduler above a VP message number `message` of its policy's list; returns the policy's answer.
@@ -235,6 +235,6 @@ pub trait Calls {
     /// Suspends a thread, or resumes it. Its scheduler sees a suspended thread as blocked, even if it is runnable. No
     /// effect if the thread is in that state already.
     fn suspend(&mut self, vp: CoreVp, on: bool, now: Nanos) -> Result<(), CoreError> {
-        self.make_about(vp, About::suspend(on), now).and_then(answer).map(drop)
+        self.make_about(vp, About::suspend(on), now)
     }
 }

@@ -11,8 +11,10 @@
 
 use crate::registry::{RunRegistry, policy_of};
 use hls_calculus::GraphEdge;
-use hls_control::{Created, EngineError, HierarchyChange, Observed, PolicyDisabled, Promisee, Thread};
-use hls_core::{About, Calls, CoreError, CoreScheduler, CoreVp, Params};
+use hls_control::{
+    Counts, Created, EngineError, HierarchyChange, Observed, PolicyDisabled, Promisee, Thread,
+};
+use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_engine::{ChangeableEngine, EngineThread, ThreadKey, VpUsage};
 use hls_monitor::event::ObservedVp;
 use hls_monitor::observe::Promise;
@@ -85,13 +87,9 @@ pub trait ChangeableRun<'t> {
                 replace_policy(engine, registry, scheduler, policy, params)?;
             }
             HierarchyChange::MoveThread { thread, to, params } => self.move_thread(thread, to, params)?,
-            HierarchyChange::SetParameter { thread, param, value } => {
+            HierarchyChange::CallAbout { thread, about } => {
                 living(engine, thread)?;
-                engine.call_about(thread.tid, About::set_param(param, value)).map_err(gone_or_refused)?;
-            }
-            HierarchyChange::Suspend { thread, is_suspended } => {
-                living(engine, thread)?;
-                engine.call_about(thread.tid, About::suspend(is_suspended)).map_err(gone_or_refused)?;
+                engine.call_about(thread.tid, about).map_err(gone_or_refused)?;
             }
             HierarchyChange::ClosePlace { place } => self.close_place(place),
         }
@@ -185,6 +183,17 @@ pub trait ChangeableRun<'t> {
         let (engine, registry) = self.parts();
         let observed = core_vps.iter().map(|core_vp| registry.observed(engine, *core_vp, now)).collect();
         self.goes_on().map(|()| observed)
+    }
+
+    /// What is counted for the whole run. How long the lock was held, only the engine knows.
+    fn counts(&mut self) -> Counts {
+        let engine = self.parts().0;
+        let stolen = engine.stolen();
+        let schedulers: Vec<CoreScheduler> =
+            engine.built().observed.all().map(|(in_core, _)| in_core).collect();
+        let view = engine.view();
+        let decided = schedulers.into_iter().filter_map(|in_core| Some((in_core, view.decided(in_core)?)));
+        Counts { stolen, decided: decided.collect(), longest_hold_and_wait: None }
     }
 
     /// Whether each of these threads lives.
@@ -300,6 +309,7 @@ mod tests {
     use crate::simulated::SimulatedRun;
     use hls_calculus::{Mode, Rules};
     use hls_check::Derived;
+    use hls_core::About;
     use hls_plan::Plan;
     use hls_sim::Simulation;
     use hls_workload::program::Workload;
@@ -377,7 +387,7 @@ mod tests {
             let found = run.thread(one).unwrap().expect("it is there");
             assert_eq!(run.threads(), Ok(vec![found]));
             assert_eq!(run.observed(&[]), Ok(Vec::new()));
-            let gone = HierarchyChange::Suspend { thread: NOBODY, is_suspended: true };
+            let gone = HierarchyChange::CallAbout { thread: NOBODY, about: About::suspend(true) };
             assert_eq!(run.carry_out(gone), Err(EngineError::Gone));
             let none = HierarchyChange::DestroyScheduler { scheduler: NONE };
             assert_eq!(run.carry_out(none), Err(EngineError::Core(CoreError::NotFound)));
@@ -392,7 +402,7 @@ mod tests {
             assert_eq!(run.live(&[NOBODY]), Err(EngineError::Ended));
             assert_eq!(run.threads(), Err(EngineError::Ended));
             assert_eq!(run.observed(&[]), Err(EngineError::Ended));
-            let gone = HierarchyChange::Suspend { thread: NOBODY, is_suspended: true };
+            let gone = HierarchyChange::CallAbout { thread: NOBODY, about: About::suspend(true) };
             assert_eq!(run.carry_out(gone), Err(EngineError::Ended));
             let none = HierarchyChange::DestroyScheduler { scheduler: NONE };
             assert_eq!(run.carry_out(none), Err(EngineError::Ended));

@@ -10,7 +10,7 @@ use crate::listeners::Listeners;
 use crate::policies::LoadedPolicies;
 use hls_calculus::GraphEdge;
 use hls_check::Derived;
-use hls_control::{Layout, Observed, PolicyDisabled};
+use hls_control::{DisabledPolicies, Layout, Observed, PolicyDisabled};
 use hls_core::{Calls, CoreScheduler, CoreVp};
 use hls_engine::{Built, ChangeableEngine};
 use hls_hierarchy::model::Hierarchy;
@@ -21,23 +21,7 @@ use hls_plan::{Plan, PlannedThread};
 use hls_report::broken::disabled_in_words;
 use hls_units::Nanos;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// The policies that were disabled and that the manager has not taken note of yet. Shared with the manager, which may
-/// live in another thread.
-#[derive(Clone, Default)]
-pub struct DisabledPolicies(Arc<Mutex<Vec<PolicyDisabled>>>);
-
-impl DisabledPolicies {
-    fn push(&self, disabled: PolicyDisabled) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(disabled);
-    }
-
-    /// Takes all of them, in order.
-    pub fn take(&self) -> Vec<PolicyDisabled> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
+use std::sync::Arc;
 
 /// The places for threads to which the file promises something: each is an edge of the calculus' graph, and has a VP
 /// of the plan.
@@ -92,6 +76,7 @@ pub struct RunRegistry<'t> {
     first_added: ObservedScheduler,
     /// Records of policies that were disabled, for [`RunRegistry::report_disabled_policies`].
     unreported: Vec<Record>,
+    /// For the manager.
     disabled_policies: DisabledPolicies,
     /// Where lines about disabled policies go.
     console: Arc<dyn Console>,
@@ -114,14 +99,31 @@ impl<'t> RunRegistry<'t> {
         }
     }
 
+    /// The layout that the manager starts from, once the engine has built the hierarchy. Root owns every scheduler.
+    pub fn layout<C: Calls>(
+        &self,
+        plan: &Plan,
+        policies: &LoadedPolicies,
+        derived: &Derived,
+        built: &Built<C>,
+    ) -> Layout {
+        Layout {
+            graph: derived.input.graph.clone(),
+            schedulers: built.schedulers.clone(),
+            vps: derived.input.origins.iter().map(|origin| built.vps_of(plan, origin.edge)).collect(),
+            owners: vec![None; built.schedulers.len()],
+            default: plan.hierarchy.default_scheduler().unwrap_or_default(),
+            service: plan.hierarchy.service_scheduler(),
+            added: added(&plan.hierarchy),
+            overrun: Nanos::ZERO,
+            loaded: policies.loaded.clone(),
+            disabled_policies: self.disabled_policies.clone(),
+        }
+    }
+
     /// The observer, which makes the result.
     pub fn observer(&mut self) -> &mut Observer {
         &mut self.listeners.observer
-    }
-
-    /// The policies that were disabled, for the manager to take.
-    pub fn disabled_policies(&self) -> DisabledPolicies {
-        self.disabled_policies.clone()
     }
 
     /// Passes the next record of the engine on to all listeners.
@@ -228,24 +230,4 @@ pub fn policy_of(engine: &mut impl ChangeableEngine, scheduler: CoreScheduler) -
 /// The schedulers that were added for the threads of `hls`.
 fn added(hierarchy: &Hierarchy) -> Vec<usize> {
     (0..).zip(&hierarchy.schedulers).filter(|(_, scheduler)| scheduler.is_added).map(|(at, _)| at).collect()
-}
-
-/// The layout that the manager starts from, once the engine has built the hierarchy. Root owns every scheduler.
-pub fn layout<C: Calls>(
-    plan: &Plan,
-    policies: &LoadedPolicies,
-    derived: &Derived,
-    built: &Built<C>,
-) -> Layout {
-    Layout {
-        graph: derived.input.graph.clone(),
-        schedulers: built.schedulers.clone(),
-        vps: derived.input.origins.iter().map(|origin| built.vps_of(plan, origin.edge)).collect(),
-        owners: vec![None; built.schedulers.len()],
-        default: plan.hierarchy.default_scheduler().unwrap_or_default(),
-        service: plan.hierarchy.service_scheduler(),
-        added: added(&plan.hierarchy),
-        overrun: Nanos::ZERO,
-        loaded: policies.loaded.clone(),
-    }
 }

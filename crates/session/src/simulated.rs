@@ -11,12 +11,11 @@ use crate::registry::RunRegistry;
 use hls_calculus::Guarantee;
 use hls_client::Pages;
 use hls_control::{
-    Created, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource, Preparation, Prepared,
-    Promisee, Readings, RunningEngine, Thread,
+    Counts, Created, EngineError, HierarchyChange, Observed, PolicySource, Preparation, Prepared, Promisee,
+    Readings, RunningEngine, Thread,
 };
-use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp, Library};
-use hls_engine::{ChangeableEngine, ThreadKey};
+use hls_engine::ThreadKey;
 use hls_monitor::event::ObservedVp;
 use hls_sim::{Failure, Simulation};
 use hls_units::Nanos;
@@ -97,7 +96,6 @@ fn unusable(error: Error) -> EngineError {
 impl RunningEngine for SimulatedRun<'_> {
     /// The core with other policies; `None`: without loaded policies.
     type NextEngine = Option<Arc<Library>>;
-    type Reader = Self;
 
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         self.carry_out(change)
@@ -122,10 +120,6 @@ impl RunningEngine for SimulatedRun<'_> {
     fn take_over(&mut self, next: Self::NextEngine) -> Result<(), EngineError> {
         self.simulation.set_library(next);
         Ok(())
-    }
-
-    fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled> {
-        self.registry.disabled_policies().take()
     }
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
@@ -163,15 +157,7 @@ impl Readings for SimulatedRun<'_> {
         ChangeableRun::observed(self, vps)
     }
 
-    fn decided(&mut self, scheduler: CoreScheduler) -> Result<Option<Decided>, EngineError> {
-        Ok(self.simulation.view().decided(scheduler))
-    }
-
-    fn stolen(&mut self) -> Result<Nanos, EngineError> {
-        Ok(self.simulation.stolen())
-    }
-
-    fn longest_hold_and_wait(&mut self) -> Result<Option<(Nanos, Nanos)>, EngineError> {
-        Ok(None)
+    fn counts(&mut self) -> Result<Counts, EngineError> {
+        Ok(ChangeableRun::counts(self))
     }
 }

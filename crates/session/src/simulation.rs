@@ -5,7 +5,7 @@
 use crate::agents::AgentPrograms;
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
-use crate::registry::{Places, RunRegistry, layout};
+use crate::registry::{Places, RunRegistry};
 use crate::request::{Options, Outcome, ScriptedChange, Subject};
 use crate::simulated::SimulatedRun;
 use hls_control::{Manager, Peer, client_of};
@@ -93,8 +93,8 @@ impl<'t> Hierarchy<'t> {
         let kept = (may_change && is_sound).then(|| plan.clone());
         let mut simulation = Simulation::new(plan, of_engine).map_err(failed)?;
         let places = kept.as_ref().map(|plan| Places::new(plan, derived)).unwrap_or_default();
-        let layout = kept.map(|plan| layout(&plan, policies, derived, simulation.built()));
         let registry = RunRegistry::new(listeners, places, console.clone());
+        let layout = kept.map(|plan| registry.layout(&plan, policies, derived, simulation.built()));
         let run = SimulatedRun { simulation, registry, machine };
         let Some(layout) = layout else { return Ok(Hierarchy::Fixed(Box::new(run))) };
         let manager =

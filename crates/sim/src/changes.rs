@@ -129,10 +129,7 @@ impl ChangeableEngine for Simulation {
     fn call_about(&mut self, tid: u32, about: About) -> Result<CoreVp, CoreError> {
         let core_vp = self.core_vp(ObservedVp(tid))?;
         self.charge_up_to_now();
-        match self.built.core.make_about(core_vp, about, self.now)? {
-            0 => Ok(core_vp),
-            refusal => Err(CoreError::from_answer(refusal)),
-        }
+        self.built.core.make_about(core_vp, about, self.now).map(|()| core_vp)
     }
 
     fn close_place(&mut self, vp: ObservedVp) -> Option<CoreScheduler> {

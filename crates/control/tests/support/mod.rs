@@ -9,10 +9,10 @@ use hls_calculus::{GraphEdge, Guarantee, Mode};
 use hls_client::interface::StatusReply;
 use hls_client::{Pages, Texts};
 use hls_control::{
-    Created, EngineError, Error, HierarchyChange, Layout, Manager, Observed, Peer, PolicyDisabled,
-    PolicySource, Preparation, Prepared, Promisee, Readings, RunningEngine, Socket, Thread, ThreadKey, serve,
+    Counts, Created, DisabledPolicies, EngineError, Error, HierarchyChange, Layout, Manager, Observed, Peer,
+    PolicyDisabled, PolicySource, Preparation, Prepared, Promisee, Readings, RunningEngine, Socket, Thread,
+    ThreadKey, serve,
 };
-use hls_core::pages::Decided;
 use hls_core::{Calls, Core, CoreScheduler, CoreVp, Library, Params, RecordKind};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy, ModelEdge};
@@ -68,8 +68,9 @@ pub struct Native {
     pub fails_after: Option<usize>,
     /// How many questions the engine answers before the run ends: from then on it knows no thread.
     pub ends_after: Option<usize>,
-    /// Policies that were disabled and that the manager has not asked for.
-    pub disabled_policies: Vec<PolicyDisabled>,
+    /// How many policies were disabled.
+    pub disabled: usize,
+    disabled_policies: DisabledPolicies,
     /// Places that no thread takes any more.
     pub closed: Vec<GraphEdge>,
     /// The schedulers that pages were made for.
@@ -117,6 +118,7 @@ impl Native {
             vps,
             schedulers,
             loaded: Vec::new(),
+            disabled_policies: DisabledPolicies::default(),
         };
         let native = Native {
             core,
@@ -127,7 +129,8 @@ impl Native {
             promised: 0,
             fails_after: None,
             ends_after: None,
-            disabled_policies: Vec::new(),
+            disabled: 0,
+            disabled_policies: layout.disabled_policies.clone(),
             closed: Vec::new(),
             pages_of: Vec::new(),
             panics: false,
@@ -200,6 +203,7 @@ impl Native {
         });
         for (scheduler, violation) in disabled {
             let fallback = self.core.scheduler(scheduler).unwrap().policy.to_owned();
+            self.disabled += 1;
             self.disabled_policies.push(PolicyDisabled { scheduler, violation, fallback });
         }
     }
@@ -271,13 +275,9 @@ impl Native {
                 (known.scheduler, known.slot) = (to, None);
                 Ok(())
             }
-            HierarchyChange::SetParameter { thread, param, value } => {
+            HierarchyChange::CallAbout { thread, about } => {
                 self.living(thread)?;
-                self.call(|core, now| Ok(core.set_param(thread.vp, param, value, now)?))
-            }
-            HierarchyChange::Suspend { thread, is_suspended } => {
-                self.living(thread)?;
-                self.call(|core, now| Ok(core.suspend(thread.vp, is_suspended, now)?))
+                self.call(|core, now| Ok(core.make_about(thread.vp, about, now)?))
             }
             HierarchyChange::CreateScheduler { .. } | HierarchyChange::AttachScheduler { .. } => {
                 unreachable!("these create something")
@@ -350,7 +350,6 @@ fn build(policies: &[PolicySource]) -> Result<Arc<Library>, hls_policy_build::Er
 
 impl RunningEngine for Native {
     type NextEngine = Arc<Library>;
-    type Reader = Native;
 
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         match change {
@@ -390,10 +389,6 @@ impl RunningEngine for Native {
             core.set_library(Some(next));
             Ok(())
         })
-    }
-
-    fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled> {
-        std::mem::take(&mut self.disabled_policies)
     }
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
@@ -447,19 +442,11 @@ impl Readings for Native {
         Ok(vps.iter().map(of).collect())
     }
 
-    fn decided(&mut self, scheduler: CoreScheduler) -> Result<Option<Decided>, EngineError> {
+    fn counts(&mut self) -> Result<Counts, EngineError> {
         self.question()?;
-        Ok(self.core.decided(scheduler))
-    }
-
-    fn stolen(&mut self) -> Result<Nanos, EngineError> {
-        self.question()?;
-        Ok(Nanos::ZERO)
-    }
-
-    fn longest_hold_and_wait(&mut self) -> Result<Option<(Nanos, Nanos)>, EngineError> {
-        self.question()?;
-        Ok(None)
+        let schedulers = (1..hls_core::limits::MAX_SCHEDULERS as u32).map(CoreScheduler);
+        let decided = schedulers.filter_map(|scheduler| Some((scheduler, self.core.decided(scheduler)?)));
+        Ok(Counts { decided: decided.collect(), ..Counts::default() })
     }
 }
 

@@ -10,20 +10,17 @@ use super::run::Run;
 use super::users;
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
-use crate::registry::{self, DisabledPolicies};
 use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_client::Pages;
 use hls_control::{
-    Created, EngineError, HierarchyChange, Layout, Manager, Observed, PolicyDisabled, PolicySource,
-    Preparation, Prepared, Promisee, Readings, RunningEngine, Socket, Thread, add_used, serve,
+    Counts, Created, EngineError, HierarchyChange, Layout, Manager, Observed, PolicySource, Preparation,
+    Prepared, Promisee, Readings, RunningEngine, Socket, Thread, add_used, serve,
 };
-use hls_core::pages::Decided;
 use hls_core::{CoreScheduler, CoreVp};
 use hls_engine::{ChangeableEngine, ThreadKey};
 use hls_kernel_engine::BuiltIn;
 use hls_monitor::event::ObservedVp;
-use hls_units::Nanos;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -69,14 +66,9 @@ impl Server {
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).map_err(io::Error::from)?;
         let bell = Arc::new(bell);
         let Subject { plan, derived, policies } = subject;
-        let layout = registry::layout(plan, policies, derived, run.engine.built());
+        let layout = run.registry.layout(plan, policies, derived, run.engine.built());
         let layout = Layout { owners, overrun: run.overrun, ..layout };
-        let remote = RemoteRun {
-            to,
-            bell: bell.clone(),
-            machine: derived.machine(plan).clone(),
-            disabled_policies: run.registry.disabled_policies(),
-        };
+        let remote = RemoteRun { to, bell: bell.clone(), machine: derived.machine(plan).clone() };
         let manager = match Manager::new(remote, layout, rules.mode) {
             Ok(manager) => Mutex::new(manager),
             Err(error) => {
@@ -126,7 +118,6 @@ struct RemoteRun {
     bell: Bell,
     /// What the machine gives.
     machine: Guarantee,
-    disabled_policies: DisabledPolicies,
 }
 
 impl RemoteRun {
@@ -174,10 +165,9 @@ impl RemoteRun {
 /// Each call is executed between two steps of the run.
 impl RunningEngine for RemoteRun {
     type NextEngine = NextEngine;
-    type Reader = RemoteRun;
 
-    fn reader(&self) -> Option<RemoteRun> {
-        Some(self.clone())
+    fn reader(&self) -> Option<Box<dyn Readings>> {
+        Some(Box::new(self.clone()))
     }
 
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
@@ -210,10 +200,6 @@ impl RunningEngine for RemoteRun {
 
     fn take_over(&mut self, next: NextEngine) -> Result<(), EngineError> {
         self.ask(move |run| run.take_over(next))
-    }
-
-    fn take_disabled_policies(&mut self) -> Vec<PolicyDisabled> {
-        self.disabled_policies.take()
     }
 
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
@@ -257,16 +243,11 @@ impl Readings for RemoteRun {
         self.ask_in_pieces(vps, |run, vps| run.observed(vps))
     }
 
-    fn decided(&mut self, scheduler: CoreScheduler) -> Result<Option<Decided>, EngineError> {
-        self.ask(move |run| Ok(run.engine.view().decided(scheduler)))
-    }
-
-    fn stolen(&mut self) -> Result<Nanos, EngineError> {
-        self.ask(|run| Ok(run.engine.stolen()))
-    }
-
-    fn longest_hold_and_wait(&mut self) -> Result<Option<(Nanos, Nanos)>, EngineError> {
-        self.ask(|run| Ok(Some(run.engine.longest_hold_and_wait())))
+    fn counts(&mut self) -> Result<Counts, EngineError> {
+        self.ask(|run| {
+            let longest_hold_and_wait = Some(run.engine.longest_hold_and_wait());
+            Ok(Counts { longest_hold_and_wait, ..run.counts() })
+        })
     }
 }
 
@@ -284,8 +265,7 @@ mod tests {
     fn remote() -> (RemoteRun, Receiver<Question>) {
         let (to, questions) = mpsc::channel();
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).unwrap());
-        let (machine, disabled_policies) = (Guarantee::Null, DisabledPolicies::default());
-        (RemoteRun { to, bell, machine, disabled_policies }, questions)
+        (RemoteRun { to, bell, machine: Guarantee::Null }, questions)
     }
 
     /// The result of each question.
@@ -302,9 +282,7 @@ mod tests {
             run.live(&[key]).map(drop),
             run.threads().map(drop),
             run.observed(&[vp]).map(drop),
-            run.decided(scheduler).map(drop),
-            run.stolen().map(drop),
-            run.longest_hold_and_wait().map(drop),
+            run.counts().map(drop),
         ]
     }
 
