@@ -1,9 +1,11 @@
-//! Builds the hierarchy of a plan in a core, and maps the core's VPs to the plan's numbers. Both engines begin with it.
+//! Builds the hierarchy of a plan in a core, maps the core's VPs to the plan's numbers, and writes what the core has
+//! counted into the result. Both engines begin and end with it.
 
-use crate::{ObservedSchedulers, OfSchedulers, vp_params};
+use crate::{ObservedSchedulers, OfSchedulers, unplaced_params, vp_params};
 use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_hierarchy::model::{Child, ModelEdge, Scheduler};
-use hls_monitor::event::ObservedVp;
+use hls_monitor::event::{ObservedScheduler, ObservedVp};
+use hls_monitor::result::{Decided, RunResult};
 use hls_plan::Plan;
 use hls_units::Nanos;
 
@@ -13,6 +15,9 @@ pub struct Built<C> {
     pub core: C,
     /// The core's scheduler for each of the hierarchy.
     pub schedulers: Vec<CoreScheduler>,
+    /// Where threads belong that neither the file nor a request places, and their parameters there: in the default
+    /// scheduler, or, where the hierarchy has none, the root.
+    pub default: (CoreScheduler, Params),
     /// For each VP of the core the planned one; 0: none.
     pub planned: Vec<ObservedVp>,
     /// The planned VPs of schedulers.
@@ -32,9 +37,15 @@ impl<C: Calls> Built<C> {
         let mut create = |s: &Scheduler| core.create_scheduler(s.policy.id, Params::from_slice(&s.params));
         let schedulers: Vec<CoreScheduler> =
             hierarchy.schedulers.iter().map(&mut create).collect::<Result<_, _>>()?;
-        let observed = ObservedSchedulers::of(&schedulers);
-        let of_schedulers = OfSchedulers::default();
-        let mut built = Built { core, schedulers, planned: Vec::new(), of_schedulers, observed };
+        let default = hierarchy.default_scheduler().unwrap_or_default();
+        let mut built = Built {
+            core,
+            default: (schedulers[default], unplaced_params(hierarchy, default)),
+            observed: ObservedSchedulers::of(&schedulers),
+            schedulers,
+            planned: Vec::new(),
+            of_schedulers: OfSchedulers::default(),
+        };
         for planned in &plan.edges {
             let edge = hierarchy.edge(planned.edge);
             let Child::Scheduler(child) = edge.child else { continue };
@@ -73,5 +84,20 @@ impl<C: Calls> Built<C> {
             self.planned.resize(index + 1, ObservedVp::NONE);
         }
         self.planned[index] = vp;
+    }
+
+    /// How the choices of user-level schedulers were made so far, in the order of their numbers.
+    pub fn decided(&mut self) -> Vec<(ObservedScheduler, Decided)> {
+        self.observed.decided(self.core.view())
+    }
+
+    /// Writes into the result what the plan's schedulers have used up to `now`, and how choices were made.
+    pub fn complete(&mut self, now: Nanos, result: &mut RunResult) {
+        self.of_schedulers.complete(self.core.view(), now, result);
+        for (observed, decided) in self.decided() {
+            if let Some(of) = result.schedulers.get_mut(observed.index()) {
+                of.decided = Some(decided);
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! Relies on one change being made at a time. Nothing here decides whether a change may be made.
 
 use crate::Built;
-use hls_core::{About, Calls, CoreError, CoreScheduler, CoreVp, Params, View};
+use hls_core::{About, Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_monitor::event::{ObservedScheduler, ObservedVp};
 use hls_units::Nanos;
 
@@ -20,10 +20,12 @@ pub struct ThreadKey {
 }
 
 /// Where an engine has a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineThread {
     /// Which thread.
     pub key: ThreadKey,
+    /// Its name.
+    pub name: String,
     /// Its process; in the simulator the number of the thread.
     pub process: u32,
     /// The CPUs that it may use, a bit each; in the simulator those that it may use at all times of the run.
@@ -42,8 +44,8 @@ pub trait ChangeableEngine {
     /// The hierarchy in the core; the entry points of the core change it.
     fn built(&mut self) -> &mut Built<Self::Core>;
 
-    /// What can be read of the core.
-    fn view(&mut self) -> &View;
+    /// How long the run has lasted. If the core cannot be asked, as of the last call of it.
+    fn elapsed(&mut self) -> Nanos;
 
     /// Charges CPU time used up to now, before a change, to the present VPs. Returns the core's time.
     ///
@@ -63,9 +65,6 @@ pub trait ChangeableEngine {
 
     /// The living thread of this number, however new it is.
     fn thread(&mut self, tid: u32) -> Option<EngineThread>;
-
-    /// The scheduler of the core for threads that neither file nor request placed.
-    fn default_scheduler(&self) -> CoreScheduler;
 
     /// The numbers of all living threads, in order.
     fn tids(&mut self) -> Vec<u32>;
@@ -95,7 +94,4 @@ pub trait ChangeableEngine {
 
     /// CPU time that a VP of the core has had.
     fn ran(&mut self, core_vp: CoreVp) -> Nanos;
-
-    /// CPU time used outside the hierarchy, over all CPUs.
-    fn stolen(&mut self) -> Nanos;
 }

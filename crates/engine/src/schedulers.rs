@@ -2,7 +2,7 @@
 
 use hls_core::{CoreScheduler, View, pages};
 use hls_monitor::event::ObservedScheduler;
-use hls_monitor::result::{Decided, RunResult};
+use hls_monitor::result::Decided;
 use std::collections::HashMap;
 
 /// The number that each scheduler of the core has in the result.
@@ -31,7 +31,7 @@ impl ObservedSchedulers {
     }
 
     /// How the choices of user-level schedulers were made so far, in the order of their numbers.
-    pub fn decided(&self, view: &View) -> Vec<(ObservedScheduler, Decided)> {
+    pub(crate) fn decided(&self, view: &View) -> Vec<(ObservedScheduler, Decided)> {
         let of = |(&in_core, &observed): (&CoreScheduler, &ObservedScheduler)| {
             let pages::Decided { followed, stale, by_urgency, by_agent, agent_ran } =
                 view.decided(in_core)?;
@@ -40,15 +40,6 @@ impl ObservedSchedulers {
         let mut all: Vec<_> = self.0.iter().filter_map(of).collect();
         all.sort_by_key(|(observed, _)| *observed);
         all
-    }
-
-    /// Writes [`ObservedSchedulers::decided`] into the result.
-    pub fn complete(&self, view: &View, result: &mut RunResult) {
-        for (observed, decided) in self.decided(view) {
-            if let Some(of) = result.schedulers.get_mut(observed.index()) {
-                of.decided = Some(decided);
-            }
-        }
     }
 
     /// Adds a new scheduler of the core.

@@ -63,7 +63,7 @@ impl OfSchedulers {
 
     /// Writes what the plan's schedulers have used since the beginning. The core counts it, even for VPs that are not
     /// watched.
-    pub fn complete(&self, view: &View, now: Nanos, result: &mut RunResult) {
+    pub(crate) fn complete(&self, view: &View, now: Nanos, result: &mut RunResult) {
         for of in &self.0 {
             let total = &mut result.schedulers[of.scheduler];
             (total.ran, total.grants, total.revokes) = (Nanos::ZERO, 0, 0);

@@ -4,6 +4,7 @@
 use crate::limits;
 use crate::numbers::{CoreScheduler, CoreVp};
 use crate::tape::{Call, Op};
+use crate::view::View;
 use hls_units::Nanos;
 use std::fmt;
 
@@ -113,6 +114,9 @@ pub trait Calls {
     /// # Errors
     /// [`CoreError::Unreachable`]: the call was not made.
     fn make(&mut self, op: Op, call: Call) -> Result<i64, CoreError>;
+
+    /// What can be read of it.
+    fn view(&mut self) -> &View;
 
     /// Makes a call about this VP.
     fn make_about(&mut self, vp: CoreVp, About { op, call }: About, now: Nanos) -> Result<(), CoreError> {

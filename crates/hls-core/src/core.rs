@@ -65,6 +65,10 @@ impl Calls for Core {
     fn make(&mut self, op: Op, call: Call) -> Result<i64, CoreError> {
         Ok(self.call(op, call))
     }
+
+    fn view(&mut self) -> &View {
+        &self.view
+    }
 }
 
 impl Core {

@@ -593,7 +593,8 @@ fn of_pages(error: CoreError) -> Error {
 impl Calls for Domain {
     /// Makes a call to the core; the time of the call is the kernel's.
     fn make(&mut self, op: Op, call: Call) -> Result<i64, CoreError> {
-        let call = Call { op: op as u32, ..call };
+        // The time of the last call stays there if this one is not executed.
+        let call = Call { op: op as u32, now_ns: self.called_at().0, ..call };
         if !call.is_sound() {
             return Err(CoreError::NotFound);
         }
@@ -612,6 +613,10 @@ impl Calls for Domain {
             self.remove_unused_pages().map_err(|_| CoreError::Unreachable)?;
         }
         Ok(result)
+    }
+
+    fn view(&mut self) -> &View {
+        &self.view
     }
 }
 

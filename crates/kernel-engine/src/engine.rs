@@ -16,11 +16,11 @@ use crate::threads::Threads;
 use crate::told::Told;
 use crate::weighing::Weighing;
 use crate::{Error, Exit, exit};
-use hls_core::{About, Call, Calls, CoreError, CoreScheduler, CoreVp, Op, Params, PolicyTable, View};
+use hls_core::{About, Call, Calls, CoreError, CoreScheduler, CoreVp, Op, Params, PolicyTable};
 use hls_engine::{Built, ChangeableEngine, EngineThread, ThreadKey, unplaced_params};
 use hls_hierarchy::model::{Hierarchy, Source};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
-use hls_monitor::result::{Decided, RunResult};
+use hls_monitor::result::RunResult;
 use hls_plan::Plan;
 use hls_units::Nanos;
 use libbpf_rs::{Link, MapCore, MapFlags};
@@ -79,8 +79,6 @@ pub struct Engine {
     is_behind: bool,
     /// Closed places of the plan: their schedulers may be gone, and other schedulers may have their numbers.
     pub(crate) closed: HashSet<ObservedVp>,
-    /// The core's scheduler for all threads that the file does not name, and the parameters there.
-    pub(crate) default: (CoreScheduler, Params),
     /// The kernel's time at which the run began.
     began: Nanos,
     /// How many decisions the core had made before the run began.
@@ -128,7 +126,6 @@ impl Engine {
             .map_err(|error| refused("the hierarchy cannot be built", error))?;
         let doorbell = Doorbell::new(&built.core.loaded.map("doorbell")?)?;
         let mut engine = Engine {
-            default: (built.schedulers[default], unplaced_params(&plan.hierarchy, default)),
             threads: Threads::new(&plan),
             weighing: Weighing::default(),
             plan,
@@ -145,7 +142,7 @@ impl Engine {
             undelivered: Vec::new(),
             told: Told::default(),
         };
-        let (scheduler, params) = engine.default;
+        let (scheduler, params) = engine.built.default;
         let policy = engine.plan.hierarchy.schedulers[default].policy;
         let share = policy.vp_params.iter().position(|param| param.name == "share");
         engine.built.core.set_default(scheduler, params, share);
@@ -312,17 +309,13 @@ impl Engine {
         }
     }
 
-    /// The name of the thread that this VP of the core has, as any bytes.
-    pub fn name_of(&self, core_vp: CoreVp) -> Vec<u8> {
-        self.built.core.thread(core_vp).comm()
-    }
-
     /// Where a known thread is, if it lives.
     fn known(&mut self, tid: u32) -> Option<EngineThread> {
         let (core_vp, generation) = self.threads.vp(tid)?;
         let entry = self.built.core.thread(core_vp);
         (entry.pid == tid && entry.generation == generation).then(|| EngineThread {
             key: ThreadKey { tid, vp: core_vp, generation },
+            name: String::from_utf8_lossy(&entry.comm()).into_owned(),
             process: entry.tgid,
             cpus: entry.cpus,
             scheduler: self.built.core.view().parent(core_vp),
@@ -402,12 +395,6 @@ impl Engine {
         dump(&mut self.built.core)
     }
 
-    /// How the choices of user-level schedulers were made so far.
-    pub fn decided(&mut self) -> Vec<(ObservedScheduler, Decided)> {
-        let Built { core, observed, .. } = &mut self.built;
-        observed.decided(core.view())
-    }
-
     /// Fills in the parts of the result that only the engine knows.
     ///
     /// # Errors
@@ -415,10 +402,8 @@ impl Engine {
     pub fn complete(&mut self, result: &mut RunResult) -> Result<(), Error> {
         let now = self.time()?;
         result.engine = "kernel".into();
-        let Built { core, of_schedulers, observed, .. } = &mut self.built;
-        result.events = core.view().decisions() - self.decisions;
-        of_schedulers.complete(core.view(), now, result);
-        observed.complete(core.view(), result);
+        result.events = self.built.core.view().decisions() - self.decisions;
+        self.built.complete(now, result);
         let all = Nanos(result.length.0.saturating_mul(u64::from(self.plan.topology.cpus)));
         let used = result.schedulers.first().map_or(Nanos::ZERO, |root| root.ran);
         result.idle = all.saturating_sub(used).saturating_sub(result.stolen);
@@ -433,8 +418,9 @@ impl ChangeableEngine for Engine {
         &mut self.built
     }
 
-    fn view(&mut self) -> &View {
-        self.built.core.view()
+    fn elapsed(&mut self) -> Nanos {
+        let now = self.built.core.now().unwrap_or(self.built.core.called_at());
+        now.saturating_sub(self.began)
     }
 
     /// The kernel engine charges threads without being asked.
@@ -471,10 +457,6 @@ impl ChangeableEngine for Engine {
         })
     }
 
-    fn default_scheduler(&self) -> CoreScheduler {
-        self.default.0
-    }
-
     fn tids(&mut self) -> Vec<u32> {
         self.look_at_new_threads(|_| true);
         self.threads.tids()
@@ -506,12 +488,6 @@ impl ChangeableEngine for Engine {
     fn ran(&mut self, core_vp: CoreVp) -> Nanos {
         let called_at = self.built.core.called_at();
         self.built.core.view().ran(core_vp, called_at)
-    }
-
-    fn stolen(&mut self) -> Nanos {
-        let cpus = self.plan.topology.cpus;
-        let view = self.built.core.view();
-        (0..cpus).map(|cpu| view.stolen(cpu)).fold(Nanos::ZERO, Nanos::saturating_add)
     }
 }
 

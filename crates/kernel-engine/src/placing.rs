@@ -298,7 +298,7 @@ impl Engine {
 
     fn place_in_default(&mut self, tid: u32) {
         // A thread that ended needs no place.
-        let _ = self.move_below(tid, self.default);
+        let _ = self.move_below(tid, self.built.default);
     }
 
     /// Puts a thread where a request wants it; no rule moves it any more.

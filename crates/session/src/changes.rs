@@ -2,14 +2,15 @@
 //!
 //! ```text
 //!  Manager ─► HierarchyChange ─► carry_out ─┬─► the core's entry point
-//!                                           └─► RunRegistry: its number in the result
+//!                                           ├─► RunRegistry: the result's number of what is new
+//!                                           └─► DueChange: what the registry gets in order of time
 //! ```
 //!
 //! Relies on its caller to make one change at a time, between two steps of the run. Decides nothing: the manager has
 //! checked that the change is allowed and keeps every promise. Reports nothing as missing before it has checked that
 //! the run goes on ([`ChangeableRun::goes_on`]), because after the end of a run the engine finds no thread.
 
-use crate::registry::{RunRegistry, policy_of};
+use crate::registry::{DueChange, RegistryChange, RunRegistry, policy_of};
 use hls_calculus::GraphEdge;
 use hls_control::{
     Counts, Created, EngineError, HierarchyChange, Observed, PolicyDisabled, Promisee, Thread,
@@ -21,79 +22,71 @@ use hls_monitor::observe::Promise;
 use hls_monitor::result::{Child, SchedulerInfo, VpInfo};
 use hls_units::Nanos;
 
-/// A run with a hierarchy that can change: an engine, and the registry of its VPs and schedulers.
-pub trait ChangeableRun<'t> {
-    /// What carries it out.
-    type Engine: ChangeableEngine;
-
-    /// The engine and the registry.
-    fn parts(&mut self) -> (&mut Self::Engine, &mut RunRegistry<'t>);
-
-    /// The time of the run.
-    fn now(&mut self) -> Nanos;
-
-    /// Has a change of the registry made that takes effect at `at`, between the records before and those after that
-    /// time. Returns at once, also where records wait: to pass all of them on may take seconds. `at` is no earlier than
-    /// in the calls before.
-    fn once_processed(&mut self, at: Nanos, change: impl FnOnce(&mut RunRegistry<'t>) + 'static);
-
-    /// The time up to which records have been passed on: a moment ago at most, unless records come faster than they can
-    /// be passed on.
-    fn processed_until(&mut self) -> Nanos;
-
-    /// The name of a thread.
-    fn thread_name(&self, thread: ThreadKey) -> String;
-
+/// A run with a hierarchy that can change: its engine, and the registry of its VPs and schedulers.
+pub struct ChangeableRun<'r, 't, E> {
+    pub engine: &'r mut E,
+    pub registry: &'r mut RunRegistry<'t>,
     /// Checks that the hierarchy still has its threads. What was found missing before a successful check does not
-    /// exist.
-    ///
-    /// # Errors
-    /// [`EngineError::Ended`]: it no longer has them. Another error: this cannot be found out.
-    fn goes_on(&mut self) -> Result<(), EngineError>;
+    /// exist. [`EngineError::Ended`]: it no longer has them. Another error: this cannot be found out.
+    pub goes_on: fn(&E) -> Result<(), EngineError>,
+}
 
+/// What a change has created, and the change of the registry that its caller is to make when it is due.
+type Made = (Created, Option<DueChange>);
+
+impl<E: ChangeableEngine> ChangeableRun<'_, '_, E> {
     /// Carries a change out, or refuses it whole.
-    fn carry_out(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
+    pub fn carry_out(&mut self, change: HierarchyChange) -> Result<Made, EngineError> {
         let made = self.make(change);
         self.unless_ended(made)
     }
 
     /// Passes a result on. If the run has ended, replaces an error by [`EngineError::Ended`].
-    fn unless_ended<T>(&mut self, done: Result<T, EngineError>) -> Result<T, EngineError> {
-        done.or_else(|error| self.goes_on().and(Err(error)))
+    pub fn unless_ended<T>(&self, done: Result<T, EngineError>) -> Result<T, EngineError> {
+        done.or_else(|error| self.sure(()).and(Err(error)))
+    }
+
+    /// Passes on what was found or not found, if the run goes on.
+    fn sure<T>(&self, found: T) -> Result<T, EngineError> {
+        (self.goes_on)(self.engine).map(|()| found)
     }
 
     /// Carries a change out, or refuses it whole with the engine's error.
-    fn make(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
-        let (engine, registry) = self.parts();
-        match change {
+    fn make(&mut self, change: HierarchyChange) -> Result<Made, EngineError> {
+        let (engine, registry) = (&mut *self.engine, &mut *self.registry);
+        let later = match change {
             HierarchyChange::CreateScheduler { name, policy, params } => {
                 let scheduler = engine.built().core.create_scheduler(policy, params)?;
-                let policy = engine.view().policy(policy).map_or("", |info| info.name).to_owned();
+                let policy =
+                    engine.built().core.view().policy(policy).map_or("", |info| info.name).to_owned();
                 registry.add_scheduler(engine, scheduler, SchedulerInfo { name, policy });
-                return Ok(Created::Scheduler(scheduler));
+                return Ok((Created::Scheduler(scheduler), None));
             }
             HierarchyChange::AttachScheduler { parent, child, params } => {
-                return Ok(Created::Vp(attach(engine, registry, parent, child, params)?));
+                return Ok((Created::Vp(attach(engine, registry, parent, child, params)?), None));
             }
             HierarchyChange::DestroyScheduler { scheduler } => {
                 engine.built().core.destroy_scheduler(scheduler)?;
-                if let Some(number) = engine.built().observed.remove(scheduler) {
-                    let now = self.now();
-                    self.once_processed(now, move |registry| registry.remove_scheduler(number));
-                }
+                let number = engine.built().observed.remove(scheduler);
+                number.map(|number| (engine.elapsed(), RegistryChange::RemoveScheduler(number)))
             }
-            HierarchyChange::DetachScheduler { vp } => detach(engine, vp)?,
+            HierarchyChange::DetachScheduler { vp } => {
+                detach(engine, vp)?;
+                None
+            }
             HierarchyChange::ReplacePolicy { scheduler, policy, params } => {
                 replace_policy(engine, registry, scheduler, policy, params)?;
+                None
             }
             HierarchyChange::MoveThread { thread, to, params } => self.move_thread(thread, to, params)?,
             HierarchyChange::CallAbout { thread, about } => {
                 living(engine, thread)?;
                 engine.call_about(thread.tid, about).map_err(gone_or_refused)?;
+                None
             }
             HierarchyChange::ClosePlace { place } => self.close_place(place),
-        }
-        Ok(Created::Nothing)
+        };
+        Ok((Created::Nothing, later))
     }
 
     /// Moves a thread. A thread that has a number keeps it, and gives up its place of the file, which stays empty. A
@@ -104,138 +97,119 @@ pub trait ChangeableRun<'t> {
         thread: ThreadKey,
         to: CoreScheduler,
         params: Params,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Option<DueChange>, EngineError> {
+        let (engine, registry) = (&mut *self.engine, &mut *self.registry);
         // Before the move: what the thread was promised ends no later.
-        let now = self.now();
-        let (engine, registry) = self.parts();
-        let before = living(engine, thread)?.vp;
-        let above = if before == ObservedVp::NONE {
+        let now = engine.elapsed();
+        let before = living(engine, thread)?;
+        let above = if before.vp == ObservedVp::NONE {
             Vec::new()
         } else {
-            registry.observer().topology().above(before)
+            registry.observer().topology().above(before.vp)
         };
         engine.move_thread(thread.tid, to, params, &above).map_err(gone_or_refused)?;
         let vp = engine.built().number(thread.vp);
         if vp != ObservedVp::NONE {
             registry.places.leave(vp);
             let below = engine.built().observed.get(to);
-            self.once_processed(now, move |registry| registry.move_below(vp, below, now));
-        } else if to != engine.default_scheduler() && registry.listeners.draws() {
-            self.number_thread(thread, to);
+            return Ok(below.map(|below| (now, RegistryChange::MoveBelow(vp, below))));
         }
-        Ok(())
+        if to != engine.built().default.0 && registry.listeners.draws() {
+            self.number_thread(&before, to);
+        }
+        Ok(None)
     }
 
-    /// Gives a thread below this scheduler a number of its own.
-    fn number_thread(&mut self, thread: ThreadKey, scheduler: CoreScheduler) -> Option<ObservedVp> {
+    /// Gives a thread a number of its own. It is below this scheduler.
+    fn number_thread(&mut self, thread: &EngineThread, scheduler: CoreScheduler) -> Option<ObservedVp> {
+        let EngineThread { key: ThreadKey { tid, vp, .. }, name, .. } = thread;
         // The number of the thread first: tables cut long names.
-        let name = format!("{} {}", thread.tid, self.thread_name(thread)).into();
-        let info = VpInfo { name, child: Child::Thread, ..VpInfo::default() };
-        let (engine, registry) = self.parts();
-        registry.add_vp(engine, thread.vp, thread.tid, info, scheduler)
+        let info = VpInfo { name: format!("{tid} {name}").into(), child: Child::Thread, ..VpInfo::default() };
+        self.registry.add_vp(self.engine, *vp, *tid, info, scheduler)
     }
 
     /// Closes this place of the file: no thread takes it any more.
-    fn close_place(&mut self, place: GraphEdge) {
-        let now = self.now();
-        let (engine, registry) = self.parts();
-        let Some(vp) = registry.places.close(place) else { return };
-        if let Some(to) = engine.close_place(vp) {
-            let below = engine.built().observed.get(to);
-            self.once_processed(now, move |registry| registry.move_below(vp, below, now));
-        }
+    fn close_place(&mut self, place: GraphEdge) -> Option<DueChange> {
+        let now = self.engine.elapsed();
+        let vp = self.registry.places.close(place)?;
+        let to = self.engine.close_place(vp)?;
+        let below = self.engine.built().observed.get(to)?;
+        Some((now, RegistryChange::MoveBelow(vp, below)))
     }
 
-    /// Checks from now on what a promisee gets against this promise; an empty promise ends the checks.
-    fn promise(&mut self, to: Promisee, promise: Promise) {
+    /// What checks from now on what a promisee gets against this promise; an empty promise ends the checks.
+    pub fn promise(&mut self, to: Promisee, promise: Promise) -> Option<DueChange> {
         // First: a VP that has a number now has it at that time.
-        let now = self.now();
-        if let Some(vp) = self.number_of(to, &promise) {
-            self.once_processed(now, move |registry| registry.promise(vp, promise, now));
-        }
+        let now = self.engine.elapsed();
+        let vp = self.number_of(to, &promise)?;
+        Some((now, RegistryChange::Promise(Promise { vp, ..promise })))
     }
 
     /// The number under which a promisee's events are recorded. A thread without a number gets one now for its
     /// promise.
     fn number_of(&mut self, to: Promisee, promise: &Promise) -> Option<ObservedVp> {
         let is_some = |vp: &ObservedVp| *vp != ObservedVp::NONE;
-        let (engine, registry) = self.parts();
         let thread = match to {
-            Promisee::Place(place) => return registry.places.vp(place),
+            Promisee::Place(place) => return self.registry.places.vp(place),
             Promisee::Scheduler(core_vp) => {
-                if !engine.view().vp(core_vp)?.watched {
-                    engine.built().core.watch(core_vp, true).ok()?;
+                let built = self.engine.built();
+                if !built.core.view().vp(core_vp)?.watched {
+                    built.core.watch(core_vp, true).ok()?;
                 }
-                return Some(engine.built().number(core_vp)).filter(is_some);
+                return Some(built.number(core_vp)).filter(is_some);
             }
             Promisee::Thread(thread) => thread,
         };
-        let EngineThread { vp, scheduler, .. } = living(engine, thread).ok()?;
-        if vp != ObservedVp::NONE || promise.is_empty() {
-            return Some(vp).filter(is_some);
+        let thread = living(self.engine, thread).ok()?;
+        if is_some(&thread.vp) || promise.is_empty() {
+            return Some(thread.vp).filter(is_some);
         }
-        self.number_thread(thread, scheduler)
+        self.number_thread(&thread, thread.scheduler)
     }
 
-    /// What these VPs of the core were promised and received.
-    fn observed(&mut self, core_vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {
-        let now = self.processed_until();
-        let (engine, registry) = self.parts();
-        let observed = core_vps.iter().map(|core_vp| registry.observed(engine, *core_vp, now)).collect();
-        self.goes_on().map(|()| observed)
-    }
-
-    /// What is counted for the whole run. How long the lock was held, only the engine knows.
-    fn counts(&mut self) -> Counts {
-        let engine = self.parts().0;
-        let stolen = engine.stolen();
-        let schedulers: Vec<CoreScheduler> =
-            engine.built().observed.all().map(|(in_core, _)| in_core).collect();
-        let view = engine.view();
-        let decided = schedulers.into_iter().filter_map(|in_core| Some((in_core, view.decided(in_core)?)));
-        Counts { stolen, decided: decided.collect(), longest_hold_and_wait: None }
+    /// What these VPs of the core were promised and received. Records have been passed on up to `now`.
+    pub fn observed(&mut self, core_vps: &[CoreVp], now: Nanos) -> Result<Vec<Observed>, EngineError> {
+        let of = |core_vp: &CoreVp| self.registry.observed(self.engine, *core_vp, now);
+        let observed = core_vps.iter().map(of).collect();
+        self.sure(observed)
     }
 
     /// Whether each of these threads lives.
-    fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError> {
-        let engine = self.parts().0;
-        let live: Vec<bool> = threads.iter().map(|thread| living(engine, *thread).is_ok()).collect();
-        if live.contains(&false) { self.goes_on().map(|()| live) } else { Ok(live) }
+    pub fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError> {
+        let live: Vec<bool> = threads.iter().map(|thread| living(self.engine, *thread).is_ok()).collect();
+        if live.contains(&false) { self.sure(live) } else { Ok(live) }
     }
 
     /// A thread and where it is, if it exists. Its owner comes from elsewhere.
-    fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError> {
-        match self.parts().0.thread(tid) {
+    pub fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError> {
+        match self.engine.thread(tid) {
             Some(found) => Ok(Some(self.place_of(found))),
-            None => self.goes_on().map(|()| None),
+            None => self.sure(None),
         }
     }
 
-    /// The TIDs of all threads.
-    fn tids(&mut self) -> Vec<u32> {
-        self.parts().0.tids()
-    }
-
-    /// All threads, and where they are.
-    fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
-        let tids = self.tids();
-        self.threads_of(&tids)
-    }
-
     /// These threads, and where they are, without threads that do not exist.
-    fn threads_of(&mut self, tids: &[u32]) -> Result<Vec<Thread>, EngineError> {
-        let of = |tid: &u32| self.parts().0.thread(*tid).map(|found| self.place_of(found));
+    pub fn threads(&mut self, tids: &[u32]) -> Result<Vec<Thread>, EngineError> {
+        let of = |tid: &u32| self.engine.thread(*tid).map(|found| self.place_of(found));
         let threads = tids.iter().filter_map(of).collect();
-        self.goes_on().map(|()| threads)
+        self.sure(threads)
+    }
+
+    /// What is counted for the whole run. How long the lock was held, only the engine knows.
+    pub fn counts(&mut self) -> Counts {
+        let built = self.engine.built();
+        let view = built.core.view();
+        let cpus = 0..self.registry.cpus.count_ones() as u16;
+        let stolen = cpus.map(|cpu| view.stolen(cpu)).fold(Nanos::ZERO, Nanos::saturating_add);
+        let decided = built.observed.all().filter_map(|(in_core, _)| Some((in_core, view.decided(in_core)?)));
+        Counts { stolen, decided: decided.collect(), longest_hold_and_wait: None }
     }
 
     /// A thread as the engine has found it, without its owner.
-    fn place_of(&mut self, found: EngineThread) -> Thread {
-        let EngineThread { key, process, cpus, scheduler, vp } = found;
-        let comm = self.thread_name(key);
-        let registry = self.parts().1;
-        let (pinned, slot) = (cpus & registry.cpus != registry.cpus, registry.places.of(vp));
-        Thread { key, pid: process, comm, uid: None, pinned, scheduler, slot }
+    fn place_of(&self, found: EngineThread) -> Thread {
+        let EngineThread { key, name, process, cpus, scheduler, vp } = found;
+        let (pinned, slot) = (cpus & self.registry.cpus != self.registry.cpus, self.registry.places.of(vp));
+        Thread { key, pid: process, comm: name, uid: None, pinned, scheduler, slot }
     }
 }
 
@@ -272,8 +246,8 @@ fn attach(
 /// Removes a VP of a scheduler from the hierarchy, and keeps what it has used.
 fn detach(engine: &mut impl ChangeableEngine, core_vp: CoreVp) -> Result<(), CoreError> {
     let now = engine.charge_until_now()?;
-    let usage = VpUsage::of(engine.view(), core_vp, now);
     let built = engine.built();
+    let usage = VpUsage::of(built.core.view(), core_vp, now);
     built.core.detach(core_vp, now)?;
     built.of_schedulers.retire(core_vp, usage);
     engine.unwatch(core_vp);
@@ -306,7 +280,6 @@ mod tests {
     use crate::listeners::Listeners;
     use crate::registry::Places;
     use crate::request::Files;
-    use crate::simulated::SimulatedRun;
     use hls_calculus::{Mode, Rules};
     use hls_check::Derived;
     use hls_core::About;
@@ -322,42 +295,9 @@ mod tests {
         fn say(&self, _: &dyn Display) {}
     }
 
-    /// A run that may have ended: then, as in the kernel, a thread that the engine does not find may still live.
-    struct Run<'t> {
-        run: SimulatedRun<'t>,
-        has_ended: bool,
-    }
-
-    impl<'t> ChangeableRun<'t> for Run<'t> {
-        type Engine = Simulation;
-
-        fn parts(&mut self) -> (&mut Simulation, &mut RunRegistry<'t>) {
-            self.run.parts()
-        }
-
-        fn now(&mut self) -> Nanos {
-            self.run.now()
-        }
-
-        fn once_processed(&mut self, at: Nanos, change: impl FnOnce(&mut RunRegistry<'t>) + 'static) {
-            self.run.once_processed(at, change);
-        }
-
-        fn goes_on(&mut self) -> Result<(), EngineError> {
-            if self.has_ended { Err(EngineError::Ended) } else { Ok(()) }
-        }
-
-        fn processed_until(&mut self) -> Nanos {
-            self.run.processed_until()
-        }
-
-        fn thread_name(&self, thread: ThreadKey) -> String {
-            self.run.thread_name(thread)
-        }
-    }
-
-    /// Hands a run with one thread to the test, and the thread's number.
-    fn with_run(has_ended: bool, test: impl FnOnce(&mut Run, u32)) {
+    /// Hands a run with one thread to the test, and the thread's number. The run may have ended: then, as in the
+    /// kernel, a thread that the engine does not find may still live.
+    fn with_run(has_ended: bool, test: impl FnOnce(&mut ChangeableRun<Simulation>, u32)) {
         let file = br#"round-robin "RR" { thread "one" }"#;
         let (hierarchy, _) = hls_hierarchy::read(file).expect("a valid file");
         let plan = Plan::new(hierarchy, &Workload::default()).expect("a plan");
@@ -366,18 +306,24 @@ mod tests {
         let (slack, files) = (Nanos::ZERO, &Files::default());
         let observer = hls_facade::observer(&plan, &derived, slack);
         let listeners = Listeners::new(files, &plan.topology, observer).expect("no files");
-        let registry = RunRegistry::new(listeners, Places::default(), Arc::new(Silence));
-        let machine = derived.machine(&plan).clone();
+        let registry = &mut RunRegistry::new(listeners, Places::default(), Arc::new(Silence));
         let one = plan.threads().next().expect("it is there").vp.0;
         let mut simulation =
             Simulation::new(plan.clone(), hls_sim::Options::default()).expect("a simulation");
         simulation.run_until(Nanos(1), &mut |_| ()).expect("it runs");
-        test(&mut Run { run: SimulatedRun { simulation, registry, machine }, has_ended }, one);
+        let goes_on: fn(&Simulation) -> Result<(), EngineError> =
+            if has_ended { |_| Err(EngineError::Ended) } else { |_| Ok(()) };
+        test(&mut ChangeableRun { engine: &mut simulation, registry, goes_on }, one);
     }
 
     /// A number that no thread has, and one that no scheduler has.
     const NOBODY: ThreadKey = ThreadKey { tid: 4711, vp: CoreVp(4711), generation: 1 };
     const NONE: CoreScheduler = CoreScheduler(4711);
+
+    /// The error of a change.
+    fn refusal(run: &mut ChangeableRun<Simulation>, change: HierarchyChange) -> EngineError {
+        run.carry_out(change).map(|(created, _)| created).expect_err("it is not there")
+    }
 
     #[test]
     fn what_is_missing_while_the_run_goes_on_does_not_exist() {
@@ -385,27 +331,27 @@ mod tests {
             assert_eq!(run.thread(NOBODY.tid), Ok(None));
             assert_eq!(run.live(&[NOBODY]), Ok(vec![false]));
             let found = run.thread(one).unwrap().expect("it is there");
-            assert_eq!(run.threads(), Ok(vec![found]));
-            assert_eq!(run.observed(&[]), Ok(Vec::new()));
+            assert_eq!(run.threads(&[one, NOBODY.tid]), Ok(vec![found]));
+            assert_eq!(run.observed(&[], Nanos(1)), Ok(Vec::new()));
             let gone = HierarchyChange::CallAbout { thread: NOBODY, about: About::suspend(true) };
-            assert_eq!(run.carry_out(gone), Err(EngineError::Gone));
+            assert_eq!(refusal(run, gone), EngineError::Gone);
             let none = HierarchyChange::DestroyScheduler { scheduler: NONE };
-            assert_eq!(run.carry_out(none), Err(EngineError::Core(CoreError::NotFound)));
+            assert_eq!(refusal(run, none), EngineError::Core(CoreError::NotFound));
         });
     }
 
     /// Everything that is missing or refused after the end of a run is reported as [`EngineError::Ended`].
     #[test]
     fn nothing_is_said_to_be_missing_where_the_run_has_ended() {
-        with_run(true, |run, _| {
+        with_run(true, |run, one| {
             assert_eq!(run.thread(NOBODY.tid), Err(EngineError::Ended));
             assert_eq!(run.live(&[NOBODY]), Err(EngineError::Ended));
-            assert_eq!(run.threads(), Err(EngineError::Ended));
-            assert_eq!(run.observed(&[]), Err(EngineError::Ended));
+            assert_eq!(run.threads(&[one, NOBODY.tid]), Err(EngineError::Ended));
+            assert_eq!(run.observed(&[], Nanos(1)), Err(EngineError::Ended));
             let gone = HierarchyChange::CallAbout { thread: NOBODY, about: About::suspend(true) };
-            assert_eq!(run.carry_out(gone), Err(EngineError::Ended));
+            assert_eq!(refusal(run, gone), EngineError::Ended);
             let none = HierarchyChange::DestroyScheduler { scheduler: NONE };
-            assert_eq!(run.carry_out(none), Err(EngineError::Ended));
+            assert_eq!(refusal(run, none), EngineError::Ended);
         });
     }
 }

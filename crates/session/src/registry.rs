@@ -66,6 +66,20 @@ impl Places {
     }
 }
 
+/// A change of the registry that has its place among the records: see [`DueChange`].
+pub enum RegistryChange {
+    /// Forgets a scheduler that was destroyed.
+    RemoveScheduler(ObservedScheduler),
+    /// A VP is below another scheduler from now on.
+    MoveBelow(ObservedVp, ObservedScheduler),
+    /// Checks from now on what a VP gets against this promise; an empty promise ends the checks.
+    Promise(Promise),
+}
+
+/// A change of the registry, and the time at which it takes effect: after all earlier records, and before all later
+/// ones.
+pub type DueChange = (Nanos, RegistryChange);
+
 /// The numbers of VPs and schedulers in a run, and the listeners to its records.
 pub struct RunRegistry<'t> {
     pub listeners: Listeners<'t>,
@@ -170,9 +184,15 @@ impl<'t> RunRegistry<'t> {
         engine.built().observed.add(scheduler, number);
     }
 
-    /// Forgets a scheduler that was destroyed. One of the file keeps its place in the result.
-    pub fn remove_scheduler(&mut self, number: ObservedScheduler) {
-        self.listeners.remove_scheduler(number, number < self.first_added);
+    /// Makes a change, when it is due. A scheduler of the file that was destroyed keeps its place in the result.
+    pub fn change(&mut self, (at, change): DueChange) {
+        match change {
+            RegistryChange::RemoveScheduler(number) => {
+                self.listeners.remove_scheduler(number, number < self.first_added);
+            }
+            RegistryChange::MoveBelow(vp, scheduler) => self.listeners.move_below(vp, scheduler, at),
+            RegistryChange::Promise(promise) => self.listeners.promise(promise, at),
+        }
     }
 
     /// Gives a VP of the core a number in the observer. The VP is of the thread `tid`, or of a scheduler if `tid` is 0.
@@ -194,18 +214,6 @@ impl<'t> RunRegistry<'t> {
         watched.ok().map(|()| vp)
     }
 
-    /// Enters that a VP is below another scheduler from now on. No effect if that scheduler has no number.
-    pub fn move_below(&mut self, vp: ObservedVp, scheduler: Option<ObservedScheduler>, now: Nanos) {
-        if let Some(scheduler) = scheduler {
-            self.listeners.move_below(vp, scheduler, now);
-        }
-    }
-
-    /// Checks from now on what a VP gets against this promise; an empty promise ends the checks.
-    pub fn promise(&mut self, vp: ObservedVp, promise: Promise, now: Nanos) {
-        self.listeners.promise(Promise { vp, ..promise }, now);
-    }
-
     /// What a VP of the core was promised and received. A VP that is not recorded was promised nothing.
     pub fn observed(&self, engine: &mut impl ChangeableEngine, core_vp: CoreVp, now: Nanos) -> Observed {
         let vp = engine.built().number(core_vp);
@@ -224,7 +232,7 @@ impl<'t> RunRegistry<'t> {
 
 /// The name of the policy that a scheduler of the core has now; `None`: there is no such scheduler.
 pub fn policy_of(engine: &mut impl ChangeableEngine, scheduler: CoreScheduler) -> Option<&'static str> {
-    engine.view().scheduler(scheduler).map(|entry| entry.policy)
+    engine.built().core.view().scheduler(scheduler).map(|entry| entry.policy)
 }
 
 /// The schedulers that were added for the threads of `hls`.

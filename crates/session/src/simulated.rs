@@ -7,7 +7,7 @@
 use crate::changes::ChangeableRun;
 use crate::console::Error;
 use crate::policies::library;
-use crate::registry::RunRegistry;
+use crate::registry::{DueChange, RunRegistry};
 use hls_calculus::Guarantee;
 use hls_client::Pages;
 use hls_control::{
@@ -15,7 +15,7 @@ use hls_control::{
     Readings, RunningEngine, Thread,
 };
 use hls_core::{CoreScheduler, CoreVp, Library};
-use hls_engine::ThreadKey;
+use hls_engine::{ChangeableEngine, ThreadKey};
 use hls_monitor::event::ObservedVp;
 use hls_sim::{Failure, Simulation};
 use hls_units::Nanos;
@@ -31,7 +31,7 @@ pub struct SimulatedRun<'t> {
     pub machine: Guarantee,
 }
 
-impl SimulatedRun<'_> {
+impl<'t> SimulatedRun<'t> {
     /// Runs up to `end`, or until a policy is disabled. Returns whether it has reached `end`.
     pub fn run_until(&mut self, end: Nanos) -> Result<bool, Failure> {
         let SimulatedRun { simulation, registry, .. } = self;
@@ -50,39 +50,26 @@ impl SimulatedRun<'_> {
         registry.report_disabled_policies(simulation);
         Ok(())
     }
-}
 
-impl<'t> ChangeableRun<'t> for SimulatedRun<'t> {
-    type Engine = Simulation;
-
-    fn parts(&mut self) -> (&mut Simulation, &mut RunRegistry<'t>) {
-        (&mut self.simulation, &mut self.registry)
+    /// The run for a request. Simulated time stands still during a request, so the run cannot end.
+    fn changeable(&mut self) -> ChangeableRun<'_, 't, Simulation> {
+        let SimulatedRun { simulation, registry, .. } = self;
+        ChangeableRun { engine: simulation, registry, goes_on: |_| Ok(()) }
     }
 
-    fn now(&mut self) -> Nanos {
-        self.simulation.now()
-    }
-
-    /// Nothing else waits for the records.
-    fn once_processed(&mut self, _: Nanos, change: impl FnOnce(&mut RunRegistry<'t>) + 'static) {
-        self.processed_until();
-        change(&mut self.registry);
-    }
-
-    fn processed_until(&mut self) -> Nanos {
+    /// Passes on the records up to now.
+    fn process(&mut self) {
         let SimulatedRun { simulation, registry, .. } = self;
         simulation.deliver_records(&mut |record| registry.record(record));
         registry.report_disabled_policies(simulation);
-        simulation.now()
     }
 
-    /// Simulated time stands still during a question, so the run cannot end.
-    fn goes_on(&mut self) -> Result<(), EngineError> {
-        Ok(())
-    }
-
-    fn thread_name(&self, thread: ThreadKey) -> String {
-        self.registry.listeners.observer.topology().child_name(ObservedVp(thread.tid)).to_owned()
+    /// Changes the registry. Nothing else waits for the records before the change.
+    fn change_registry(&mut self, change: Option<DueChange>) {
+        if let Some(change) = change {
+            self.process();
+            self.registry.change(change);
+        }
     }
 }
 
@@ -98,7 +85,9 @@ impl RunningEngine for SimulatedRun<'_> {
     type NextEngine = Option<Arc<Library>>;
 
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
-        self.carry_out(change)
+        let (created, later) = self.changeable().carry_out(change)?;
+        self.change_registry(later);
+        Ok(created)
     }
 
     fn prepare(
@@ -135,29 +124,33 @@ impl RunningEngine for SimulatedRun<'_> {
     }
 
     fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError> {
-        ChangeableRun::thread(self, tid)
+        self.changeable().thread(tid)
     }
 
     fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError> {
-        ChangeableRun::live(self, threads)
+        self.changeable().live(threads)
     }
 
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
         let promise = hls_check::promise(ObservedVp::NONE, guarantee, &self.machine);
-        ChangeableRun::promise(self, to, promise);
+        let later = self.changeable().promise(to, promise);
+        self.change_registry(later);
     }
 }
 
 impl Readings for SimulatedRun<'_> {
     fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
-        ChangeableRun::threads(self)
+        let tids = self.simulation.tids();
+        self.changeable().threads(&tids)
     }
 
     fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {
-        ChangeableRun::observed(self, vps)
+        self.process();
+        let now = self.simulation.now();
+        self.changeable().observed(vps, now)
     }
 
     fn counts(&mut self) -> Result<Counts, EngineError> {
-        Ok(ChangeableRun::counts(self))
+        Ok(self.changeable().counts())
     }
 }

@@ -48,7 +48,7 @@ pub fn simulate(
         }
         hierarchy.run_until(until)?;
         let SimulatedRun { simulation, registry, .. } = hierarchy.run();
-        registry.listeners.note_choices(until, || simulation.decided());
+        registry.listeners.note_choices(until, || simulation.built().decided());
         registry.listeners.check()?;
         progress(part, PARTS);
     }

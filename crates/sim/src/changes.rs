@@ -4,8 +4,8 @@
 //! What becomes due by a change is decided when [`Simulation::settle`] is called, or the run goes on.
 
 use crate::engine::{Failure, Simulation, Sink};
-use hls_core::{About, Calls, Core, CoreError, CoreScheduler, CoreVp, Library, Params, View};
-use hls_engine::{Built, ChangeableEngine, EngineThread, ThreadKey, unplaced_params};
+use hls_core::{About, Calls, Core, CoreError, CoreScheduler, CoreVp, Library, Params};
+use hls_engine::{Built, ChangeableEngine, EngineThread, ThreadKey};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, What};
 use hls_units::Nanos;
 use std::sync::Arc;
@@ -48,14 +48,6 @@ impl Simulation {
         let thread = self.thread_of.get(vp.index()).and_then(|thread| self.core_vps.get(*thread as usize));
         thread.copied().filter(|core_vp| *core_vp != CoreVp::NONE).ok_or(CoreError::NotFound)
     }
-
-    /// The core's number of the default scheduler, or, where the hierarchy has none, of the root, and the parameters
-    /// of threads there that nobody placed.
-    fn default_place(&self) -> (CoreScheduler, Params) {
-        let hierarchy = &self.plan.hierarchy;
-        let scheduler = hierarchy.default_scheduler().unwrap_or_default();
-        (self.built.schedulers[scheduler], unplaced_params(hierarchy, scheduler))
-    }
 }
 
 /// A thread's number is the number of its VP in the plan.
@@ -66,8 +58,8 @@ impl ChangeableEngine for Simulation {
         &mut self.built
     }
 
-    fn view(&mut self) -> &View {
-        &self.built.core
+    fn elapsed(&mut self) -> Nanos {
+        self.now
     }
 
     fn charge_until_now(&mut self) -> Result<Nanos, CoreError> {
@@ -91,17 +83,13 @@ impl ChangeableEngine for Simulation {
 
     fn thread(&mut self, tid: u32) -> Option<EngineThread> {
         let core_vp = self.core_vp(ObservedVp(tid)).ok()?;
+        let number = self.thread_of[tid as usize];
         // Only CPUs that every phase of its program may use count: a promise is for the whole run.
-        let thread = &self.threads[self.thread_of[tid as usize] as usize];
-        let planned = &self.plan.groups[thread.group as usize];
+        let planned = &self.plan.groups[self.threads[number as usize].group as usize];
         let cpus = planned.affinities().fold(self.built.core.vp(core_vp)?.usable, |cpus, mask| cpus & mask);
         let key = ThreadKey { tid, vp: core_vp, generation: 0 };
-        let scheduler = self.built.core.parent(core_vp);
-        Some(EngineThread { key, process: tid, scheduler, cpus, vp: ObservedVp(tid) })
-    }
-
-    fn default_scheduler(&self) -> CoreScheduler {
-        self.default_place().0
+        let (name, scheduler) = (self.name(number).to_owned(), self.built.core.parent(core_vp));
+        Some(EngineThread { key, name, process: tid, scheduler, cpus, vp: ObservedVp(tid) })
     }
 
     fn tids(&mut self) -> Vec<u32> {
@@ -133,17 +121,12 @@ impl ChangeableEngine for Simulation {
     }
 
     fn close_place(&mut self, vp: ObservedVp) -> Option<CoreScheduler> {
-        let (scheduler, params) = self.default_place();
-        self.redirected.insert(vp, (scheduler, params));
-        self.core_vp(vp).is_err().then_some(scheduler)
+        let default = self.built.default;
+        self.redirected.insert(vp, default);
+        self.core_vp(vp).is_err().then_some(default.0)
     }
 
     fn ran(&mut self, core_vp: CoreVp) -> Nanos {
         self.built.core.ran(core_vp, self.now)
-    }
-
-    fn stolen(&mut self) -> Nanos {
-        let cpus = 0..self.cpus.len() as u16;
-        cpus.map(|cpu| self.built.core.stolen(cpu)).fold(Nanos::ZERO, Nanos::saturating_add)
     }
 }

@@ -11,7 +11,7 @@ use crate::seat::{Programs, Seat};
 use hls_core::{Call, Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Library, Params};
 use hls_engine::{Built, planned_record};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
-use hls_monitor::result::{Decided, RunResult};
+use hls_monitor::result::RunResult;
 use hls_plan::Plan;
 use hls_thread::{Action, Compute, Job, Signalled, Sync, Thread, draw};
 use hls_units::Nanos;
@@ -265,7 +265,7 @@ impl Simulation {
     }
 
     /// Fills in the parts of the result that only the engine knows.
-    pub fn complete(&self, result: &mut RunResult) {
+    pub fn complete(&mut self, result: &mut RunResult) {
         result.engine = "sim".into();
         result.seed = self.options.seed;
         let unpaid = |cpu: &Cpu| cpu.progress_from.saturating_sub(self.now);
@@ -289,14 +289,7 @@ impl Simulation {
         for scheduler in &mut result.schedulers {
             scheduler.below.work = work_below.get(&scheduler.scheduler).copied().unwrap_or_default();
         }
-        let Built { core, of_schedulers, observed, .. } = &self.built;
-        of_schedulers.complete(core, self.now, result);
-        observed.complete(core, result);
-    }
-
-    /// How schedulers with processes as their policies have come to their choices so far.
-    pub fn decided(&self) -> Vec<(ObservedScheduler, Decided)> {
-        self.built.observed.decided(&self.built.core)
+        self.built.complete(self.now, result);
     }
 
     /// Takes the calls of the core that were written down since the run began, or since they were last taken, if
@@ -458,7 +451,7 @@ impl Simulation {
         self.threads[thread as usize].vp
     }
 
-    fn name(&self, thread: u32) -> &str {
+    pub(crate) fn name(&self, thread: u32) -> &str {
         self.plan.topology.child_name(self.vp(thread))
     }
 

@@ -14,14 +14,16 @@ use super::next_engine::{EngineCache, FoundEngine, NextEngine, PreparedEngine, e
 use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
-use crate::registry::{Places, RunRegistry};
+use crate::registry::{DueChange, Places, RunRegistry};
 use crate::request::{Options, Step, Subject};
 use crate::worker;
-use hls_control::{EngineError, PolicySource, thread_time};
-use hls_engine::ThreadKey;
+use hls_control::{Created, EngineError, HierarchyChange, Observed, PolicySource, Promisee, thread_time};
+use hls_core::CoreVp;
+use hls_engine::ChangeableEngine;
 use hls_hierarchy::model::Child;
 use hls_kernel_engine::{BuiltIn, Domain, Engine, Notice, refuse_beside_another};
 use hls_monitor::event::{ObservedVp, Record, What};
+use hls_monitor::observe::Promise;
 use hls_monitor::result::{AttachTimes, RunResult};
 use hls_plan::Plan;
 use hls_real_threads::ThreadProcess;
@@ -171,18 +173,46 @@ impl<'t> Run<'t> {
         Ok(now)
     }
 
-    /// Has an engine with other policies take over. If that fails half-way, the run ends.
+    /// The run for a request.
+    pub fn changeable(&mut self) -> ChangeableRun<'_, 't, Engine> {
+        ChangeableRun { engine: &mut self.engine, registry: &mut self.registry, goes_on }
+    }
+
+    /// Carries a change out, or refuses it whole.
+    pub fn carry_out(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
+        let (created, later) = self.changeable().carry_out(change)?;
+        self.change_registry(later);
+        Ok(created)
+    }
+
+    /// Checks from now on what a promisee gets against this promise; an empty promise ends the checks.
+    pub fn promise(&mut self, to: Promisee, promise: Promise) {
+        let later = self.changeable().promise(to, promise);
+        self.change_registry(later);
+    }
+
+    /// Changes the registry when the records before the change have been passed on: to pass all of them on may take
+    /// seconds.
+    fn change_registry(&mut self, change: Option<DueChange>) {
+        if let Some(change) = change {
+            self.backlog.change(change.0, |registry| registry.change(change));
+        }
+    }
+
+    /// What these VPs of the core were promised and received: up to a moment ago, unless records come faster than they
+    /// can be passed on.
+    pub fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {
+        let now = self.backlog.passed_on_until();
+        self.changeable().observed(vps, now)
+    }
+
+    /// Has an engine with other policies take over. If that fails half-way, the run ends after the request at hand.
     pub fn take_over(&mut self, next: NextEngine) -> Result<(), EngineError> {
         self.engines.take_over(&mut self.engine, next).map_err(|error| {
             let error = error.to_string();
-            self.fail(Error::System(error.clone()));
+            self.failed.get_or_insert(Error::System(error.clone()));
             EngineError::Failed(error)
         })
-    }
-
-    /// Has the run end after the request at hand.
-    fn fail(&mut self, error: Error) {
-        self.failed.get_or_insert(error);
     }
 
     /// Does a part of the work for events. No request is charged for the CPU time of this work.
@@ -232,7 +262,7 @@ impl<'t> Run<'t> {
 
     /// Notes how schedulers' choices were made, when all records have been passed on.
     fn note_choices(&mut self) {
-        self.registry.listeners.note_choices(self.backlog.taken_until(), || self.engine.decided());
+        self.registry.listeners.note_choices(self.backlog.taken_until(), || self.engine.built().decided());
     }
 
     /// Waits until the engine has events or the keeper sends something, or for `time`. Requests are answered
@@ -300,39 +330,12 @@ impl<'t> Run<'t> {
     }
 }
 
-impl<'t> ChangeableRun<'t> for Run<'t> {
-    type Engine = Engine;
-
-    fn parts(&mut self) -> (&mut Engine, &mut RunRegistry<'t>) {
-        (&mut self.engine, &mut self.registry)
-    }
-
-    /// An error ends the run after the request at hand.
-    fn now(&mut self) -> Nanos {
-        self.engine.now().unwrap_or_else(|error| {
-            self.fail(failed(error));
-            self.backlog.taken_until()
-        })
-    }
-
-    fn once_processed(&mut self, at: Nanos, change: impl FnOnce(&mut RunRegistry<'t>) + 'static) {
-        self.backlog.change(at, change);
-    }
-
-    fn processed_until(&mut self) -> Nanos {
-        self.backlog.passed_on_until()
-    }
-
-    fn goes_on(&mut self) -> Result<(), EngineError> {
-        match self.engine.is_attached() {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(EngineError::Ended),
-            Err(error) => Err(EngineError::Failed(error.to_string())),
-        }
-    }
-
-    fn thread_name(&self, thread: ThreadKey) -> String {
-        String::from_utf8_lossy(&self.engine.name_of(thread.vp)).into_owned()
+/// Whether the hierarchy still has the threads of the machine.
+fn goes_on(engine: &Engine) -> Result<(), EngineError> {
+    match engine.is_attached() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(EngineError::Ended),
+        Err(error) => Err(EngineError::Failed(error.to_string())),
     }
 }
 

@@ -8,7 +8,6 @@ use super::next_engine::{NextEngine, prepare};
 use super::pages::make_pages;
 use super::run::Run;
 use super::users;
-use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
 use crate::request::Subject;
 use hls_calculus::{Guarantee, Rules};
@@ -190,7 +189,7 @@ impl RunningEngine for RemoteRun {
                 return Ok(Box::new(|| Ok(ready)) as Preparation<NextEngine>);
             }
             let maps = run.engine.shared_maps().map_err(|error| EngineError::Failed(error.to_string()));
-            let maps = run.unless_ended(maps)?;
+            let maps = run.changeable().unless_ended(maps)?;
             Ok(Box::new(move || {
                 let Prepared { next, policies, build, verify } = prepare(policies, built_in, &maps)?;
                 Ok(Prepared { next: Some(next), policies, build, verify })
@@ -205,24 +204,24 @@ impl RunningEngine for RemoteRun {
     fn messenger(&mut self) -> Result<OwnedFd, EngineError> {
         self.ask(|run| {
             let messenger = run.engine.messenger().map_err(|error| EngineError::Failed(error.to_string()));
-            run.unless_ended(messenger)
+            run.changeable().unless_ended(messenger)
         })
     }
 
     fn make_pages(&mut self, scheduler: CoreScheduler) -> Result<Pages, EngineError> {
         self.ask(move |run| {
             let pages = make_pages(&mut run.engine, scheduler);
-            run.unless_ended(pages)
+            run.changeable().unless_ended(pages)
         })
     }
 
     fn thread(&mut self, tid: u32) -> Result<Option<Thread>, EngineError> {
-        self.ask(move |run| run.thread(tid))?.map_or(Ok(None), with_user)
+        self.ask(move |run| run.changeable().thread(tid))?.map_or(Ok(None), with_user)
     }
 
     fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError> {
         let threads = threads.to_vec();
-        self.ask(move |run| run.live(&threads))
+        self.ask(move |run| run.changeable().live(&threads))
     }
 
     /// Does not wait: questions are answered in their order.
@@ -235,8 +234,8 @@ impl RunningEngine for RemoteRun {
 
 impl Readings for RemoteRun {
     fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
-        let tids = self.ask(|run| Ok(run.tids()))?;
-        self.ask_in_pieces(&tids, |run, tids| run.threads_of(tids))
+        let tids = self.ask(|run| Ok(run.engine.tids()))?;
+        self.ask_in_pieces(&tids, |run, tids| run.changeable().threads(tids))
     }
 
     fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {
@@ -246,7 +245,7 @@ impl Readings for RemoteRun {
     fn counts(&mut self) -> Result<Counts, EngineError> {
         self.ask(|run| {
             let longest_hold_and_wait = Some(run.engine.longest_hold_and_wait());
-            Ok(Counts { longest_hold_and_wait, ..run.counts() })
+            Ok(Counts { longest_hold_and_wait, ..run.changeable().counts() })
         })
     }
 }
