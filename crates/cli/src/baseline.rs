@@ -1,14 +1,46 @@
 //! `hls baseline`: the threads of a hierarchy as plain threads of Linux, to compare a run with.
 
-use crate::args::BaselineArgs;
 use crate::exit::{Error, StandardError, Verdict, say};
 use crate::input::{self, HierarchyFile};
+use crate::options::{CpusArgs, seed, time};
 use crate::output::output;
 use hls_facade::DEFAULT_LENGTH;
 use hls_report::json::write_json;
 use hls_report::table::write_threads_alone;
+use hls_units::Nanos;
 use std::io::Write;
+use std::path::PathBuf;
 use std::thread::available_parallelism;
+
+const AFTER_HELP: &str = "\
+The baseline to compare a run with: real threads do what the threads of `hls run`
+do, with the same random numbers, on as many CPUs, and only the system schedules
+them. What the file says of schedulers, shares and guarantees has no effect.
+
+Exit codes: 0, 2 bad usage or input, 3 the system failed.";
+
+/// Arguments of `hls baseline`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct BaselineArgs {
+    /// The hierarchy file
+    pub file: PathBuf,
+    /// For which machine
+    #[command(flatten)]
+    pub machine: CpusArgs,
+    /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s]
+    #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub length: Option<Nanos>,
+    /// Seed of everything random: the seed of the run to compare with
+    #[arg(long, default_value = "0", value_parser = seed, allow_hyphen_values = true)]
+    pub seed: u64,
+    /// What the threads do, as rt-app's JSON; its tasks are the threads of the same name
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<PathBuf>,
+    /// Print the result as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Runs the command.
 pub fn baseline(args: &BaselineArgs) -> Result<Verdict, Error> {

@@ -1,15 +1,43 @@
 //! `hls check`: can every promise that the file asks for be kept?
 
-use crate::args::CheckArgs;
 use crate::exit::{Error, Verdict};
 use crate::explain::{Explained, explain};
 use crate::input::{self, HierarchyFile};
+use crate::options::{CpusArgs, RulesArgs};
 use crate::output::output;
 use crate::tasks::write_tasks;
 use hls_facade::{Check, Checked, left_out};
 use hls_hierarchy::Severity;
 use hls_report::tree::write_tree;
 use std::io::Write;
+use std::path::PathBuf;
+
+const AFTER_HELP: &str = "\
+Bounds are for an ideal machine, with timers to the nanosecond and switches that
+cost nothing; if the file's machine is not ideal, the verdict says so.
+
+Exit codes: 0 every guarantee that is asked for can be given and all tasks are
+in time, 1 not, 2 bad usage or input, 3 the system failed.";
+
+/// Arguments of `hls check`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct CheckArgs {
+    /// The hierarchy file
+    pub file: PathBuf,
+    /// For which machine
+    #[command(flatten)]
+    pub machine: CpusArgs,
+    /// Show how the guarantee of this scheduler or thread follows (may be given several times)
+    #[arg(long, value_name = "NAME")]
+    pub explain: Vec<String>,
+    /// Print the answer as JSON, for programs
+    #[arg(long, conflicts_with = "explain")]
+    pub json: bool,
+    /// How guarantees are derived
+    #[command(flatten)]
+    pub rules: RulesArgs,
+}
 
 /// Runs the command.
 pub fn check(args: &CheckArgs) -> Result<Verdict, Error> {

@@ -3,20 +3,204 @@
 mod tree;
 mod watch;
 
-use crate::args::{CtlArgs, Parameter, Request};
 use crate::exit::{Error, Verdict, say};
 use crate::output::output;
+use clap::Subcommand;
 use hls_client::interface::{
     Create, CreateReply, Demote, DemoteReply, Destroy, Failure, Grant, Message, Move, Promote, PromoteReply,
     Release, Reserve, Resume, Revoke, Status, Suspend,
 };
-use hls_client::{Client, ClientError, Texts, this_thread};
+use hls_client::{Client, ClientError, DEFAULT_SOCKET, Texts, this_thread};
 use hls_core::pages::VERSION;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 use tree::write_status;
 use watch::watch;
+
+const AFTER_HELP: &str = "\
+Parameters are written as in hierarchy files, without the quotes: share=3,
+quantum=5ms, guarantee=\"RESBH 5ms 33ms\" (`hls policies` lists them). A thread is
+given by its number; the number of a process means its main thread.
+
+Root may do everything. Other users may change what is below the schedulers that
+the file says they own, with their own threads.
+
+Exit codes: 0 done, 1 refused because a guarantee would not hold, 2 bad usage or
+input, or not yours, 3 the system failed, or no hierarchy runs.";
+
+/// Arguments of `hls ctl`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct CtlArgs {
+    /// Where the hierarchy that runs is to be asked
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET, global = true)]
+    pub socket: PathBuf,
+    /// What is asked.
+    #[command(subcommand)]
+    pub request: Request,
+}
+
+/// What a running hierarchy can be asked.
+#[derive(Subcommand)]
+pub enum Request {
+    /// Show schedulers and threads, what each was promised, and what it has had
+    Status {
+        /// Print it as JSON instead of a tree
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what changes, as it happens, until the run ends: schedulers, threads that requests move, policies
+    Watch {
+        /// Print a JSON object for each change
+        #[arg(long)]
+        json: bool,
+    },
+    /// Create a scheduler below another
+    Create {
+        /// Its policy (`hls policies` lists them)
+        policy: String,
+        /// Its name
+        name: String,
+        /// The scheduler above it
+        #[arg(long, value_name = "SCHEDULER")]
+        below: String,
+        /// Parameters of its policy and of its parent's, and `width`
+        #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
+        parameters: Vec<Parameter>,
+    },
+    /// Destroy a scheduler that has no children
+    Destroy {
+        /// Its name
+        name: String,
+    },
+    /// Move a thread to another scheduler
+    Move {
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
+        /// The scheduler that is to have it
+        #[arg(long, value_name = "SCHEDULER")]
+        to: String,
+        /// Parameters that the policy asks of a thread
+        #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
+        parameters: Vec<Parameter>,
+    },
+    /// Reserve CPU time for a thread
+    Reserve {
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
+        /// The guarantee, such as "RESBH 5ms 33ms"
+        guarantee: String,
+        /// The scheduler that is to give it [default: the first that can]
+        #[arg(long, value_name = "SCHEDULER")]
+        below: Option<String>,
+    },
+    /// Move a thread back to the default scheduler
+    Release {
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
+    },
+    /// Become a command; its main thread decides which thread runs below a new scheduler
+    ///
+    /// The scheduler has the policy `user-level`, and goes when it is demoted or when the last thread below it has
+    /// gone, the command's main thread included. The command finds its pages (include/hls_pages.h) by the environment:
+    /// HLS_SCHEDULER is NAME:KERNEL_PAGE:USER_PAGE, the descriptors standing behind the last two colons, and HLS_WIDTH
+    /// the CPUs that the scheduler may have at once.
+    Promote {
+        /// The scheduler's name
+        name: String,
+        /// The scheduler above it
+        #[arg(long, value_name = "SCHEDULER")]
+        below: String,
+        /// Parameters of its policy and of its parent's, and `width`
+        #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
+        parameters: Vec<Parameter>,
+        /// The command, and its arguments
+        #[arg(last = true, required = true, value_name = "COMMAND")]
+        command: Vec<String>,
+    },
+    /// End a scheduler whose policy is a process, and all that are below it
+    Demote {
+        /// Its name
+        name: String,
+    },
+    /// Move a thread to a scheduler whose policy is a process
+    Grant {
+        /// The scheduler
+        name: String,
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
+        /// `urgency`, and `slot`, where 0 makes the thread the one that decides
+        #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
+        parameters: Vec<Parameter>,
+    },
+    /// Move a thread from a scheduler whose policy is a process to the scheduler above that one
+    Revoke {
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
+    },
+    /// Hold a thread back, whatever the schedulers between say
+    Suspend {
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
+        /// The scheduler above it that does so; the one right above it, if none is named
+        #[arg(long, value_name = "SCHEDULER")]
+        by: Option<String>,
+    },
+    /// Let a suspended thread go on
+    Resume {
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
+    },
+    /// Set a parameter of a thread
+    Message {
+        /// The thread; in a script its name
+        #[arg(value_name = "PID|TID")]
+        thread: String,
+        /// The parameter and its new value
+        #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
+        parameter: Parameter,
+    },
+}
+
+impl Request {
+    /// The thread that the request is about.
+    pub fn thread(&self) -> Option<&str> {
+        match self {
+            Request::Move { thread, .. }
+            | Request::Reserve { thread, .. }
+            | Request::Release { thread }
+            | Request::Grant { thread, .. }
+            | Request::Revoke { thread }
+            | Request::Suspend { thread, .. }
+            | Request::Resume { thread }
+            | Request::Message { thread, .. } => Some(thread),
+            Request::Status { .. }
+            | Request::Watch { .. }
+            | Request::Create { .. }
+            | Request::Destroy { .. }
+            | Request::Promote { .. }
+            | Request::Demote { .. } => None,
+        }
+    }
+}
+
+/// A parameter and its value.
+pub type Parameter = (String, String);
+
+fn parameter(text: &str) -> Result<Parameter, String> {
+    let expected = || format!("found `{text}`, expected PARAM=VALUE, such as share=3");
+    let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(expected)?;
+    Ok((name.to_owned(), value.to_owned()))
+}
 
 /// Runs the command.
 pub fn ctl(args: &CtlArgs) -> Result<Verdict, Error> {

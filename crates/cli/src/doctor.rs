@@ -1,12 +1,27 @@
 //! `hls doctor`: can this machine's kernel run hierarchies, and what to do where it cannot?
 
-use crate::args::DoctorArgs;
 use crate::exit::{Error, Verdict};
 use crate::output::{output, paragraph};
 use hls_kernel_engine::doctor::{self, Facts, Finding};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
+
+const AFTER_HELP: &str = "\
+It looks and changes nothing. What it says of rights is about this process: ask
+it as the user that is to run a hierarchy.
+
+Exit codes: 0 this kernel can run hierarchies, 1 it cannot, 2 bad usage,
+3 the system failed.";
+
+/// Arguments of `hls doctor`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct DoctorArgs {
+    /// Print the findings as JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// The version of the JSON's format: one more after each change that breaks its readers.
 const FORMAT: u32 = 1;

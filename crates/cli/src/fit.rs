@@ -3,10 +3,11 @@
 
 mod warps;
 
-use crate::args::FitArgs;
 use crate::exit::{Error, Verdict};
 use crate::input::{self, HierarchyFile};
+use crate::options::{CpusArgs, RulesArgs};
 use crate::output::output;
+use crate::periods::{Periods, periods};
 use hls_calculus::tasks::{Fit, Miss};
 use hls_calculus::{Continuity, Guarantee, Rational, ceil_nanos};
 use hls_check::{Derived, ReservationChange, ThreadTasks};
@@ -16,6 +17,38 @@ use hls_plan::Plan;
 use hls_report::layout::{Column, number, text, write_rows};
 use hls_report::tree::write_machine;
 use std::io::Write;
+use std::path::PathBuf;
+
+const AFTER_HELP: &str = "\
+Amounts are rounded up; with the same period no amount that is smaller by more
+than a nanosecond would do. Of several periods it takes the one with the least
+share of a CPU, though shorter periods cost more switches.
+
+Below bvt, threads that ask for JOB get warps instead, as section 6 of its paper
+has them, but with the debt that it leaves out.
+
+Exit codes: 0 with the least reservations the hierarchy holds, 1 it does not,
+2 bad usage or input, 3 the system failed.";
+
+/// Arguments of `hls fit`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct FitArgs {
+    /// The hierarchy file
+    pub file: PathBuf,
+    /// For which machine
+    #[command(flatten)]
+    pub machine: CpusArgs,
+    /// Only for this thread (may be given several times)
+    #[arg(long, value_name = "NAME")]
+    pub thread: Vec<String>,
+    /// The period, such as 5ms, or FROM..TO for every multiple of FROM up to TO [default: each thread's own]
+    #[arg(long, value_name = "TIME", value_parser = periods, allow_hyphen_values = true)]
+    pub period: Option<Periods>,
+    /// How guarantees are derived
+    #[command(flatten)]
+    pub rules: RulesArgs,
+}
 
 /// Runs the command.
 pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {

@@ -13,7 +13,8 @@ mod explain;
 mod fit;
 mod guarantee;
 mod input;
-mod loading;
+mod load;
+mod options;
 mod output;
 mod periods;
 mod policies;
@@ -24,6 +25,7 @@ mod run;
 mod script;
 mod tasks;
 mod trial;
+mod unload;
 mod virtual_time;
 
 use args::{Args, Command};
@@ -42,8 +44,8 @@ fn main() -> ExitCode {
         Command::KeptRun(args) => run::run(&args),
         Command::Ctl(args) => ctl::ctl(&args),
         Command::Guarantee(args) => guarantee::guarantee(&args),
-        Command::Load(args) => loading::load(&args),
-        Command::Unload(args) => loading::unload(&args),
+        Command::Load(args) => load::load(&args),
+        Command::Unload(args) => unload::unload(&args),
         Command::Baseline(args) => baseline::baseline(&args),
         Command::LoadThreads => kept(worker::serve_threads()),
         Command::TryPolicy(args) => trial::serve(&args),

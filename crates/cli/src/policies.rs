@@ -1,16 +1,26 @@
 //! `hls policies`: the scheduling policies, with parameters, units, defaults and messages.
 
-use crate::args::PoliciesArgs;
 use crate::ctl::verdict;
 use crate::exit::{Error, Verdict};
 use crate::output::{output, paragraph};
 use hls_calculus::schedulers;
-use hls_client::Client;
 use hls_client::interface::{Policies, Policy};
+use hls_client::{Client, DEFAULT_SOCKET};
 use hls_core::{ParamInfo, PolicyInfo, Unit};
 use hls_units::Nanos;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `hls policies`.
+#[derive(clap::Args)]
+pub struct PoliciesArgs {
+    /// List the policies of the hierarchy that runs on this machine, and the schedulers that use them
+    #[arg(long)]
+    pub running: bool,
+    /// The socket of the run
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    pub socket: PathBuf,
+}
 
 /// Runs the command.
 pub fn policies(args: &PoliciesArgs) -> Result<Verdict, Error> {

@@ -1,15 +1,79 @@
 //! `hls policy`: begins, tries and builds a policy of one's own.
 
-use crate::args::{PolicyArgs, PolicyCommand};
 use crate::exit::{Error, Verdict};
 use crate::output::output;
 use crate::policy_file::{read, refused};
 use crate::trial;
+use clap::Subcommand;
 use hls_policy_build::{Builder, PolicyFile, Target, Template};
 use hls_session::describe;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+const AFTER_HELP: &str = "\
+A policy is compiled together with the core, by cc for the simulator and by
+clang-19 for the kernel. Messages name the lines of its file.
+
+Exit codes: 0, 1 a test has found something, 2 bad usage or a policy that cannot
+be built, 3 the system failed, as when a compiler is missing.";
+
+/// Arguments of `hls policy`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct PolicyArgs {
+    /// What is done.
+    #[command(subcommand)]
+    pub command: PolicyCommand,
+}
+
+/// What can be done with a policy of one's own.
+#[derive(Subcommand)]
+pub enum PolicyCommand {
+    /// Write a policy that works, to be changed, and a hierarchy to try it in
+    New {
+        /// What it is called in hierarchy files, such as asked-times
+        name: String,
+        /// The folder for the files
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        to: PathBuf,
+    },
+    /// Print what a policy must do, and what it may call
+    Contract,
+    /// Try a policy in hierarchies at random: what breaks, and the least that breaks it
+    Test {
+        /// The policy, a file of C
+        file: PathBuf,
+        /// Try it under this name, which may be beside a policy that is built in
+        #[arg(long = "as", value_name = "NAME")]
+        name: Option<String>,
+        /// How many hierarchies, each with its own events
+        #[arg(long, value_name = "N", default_value = "300")]
+        seeds: u64,
+        /// The number of the first
+        #[arg(long, value_name = "SEED", default_value = "0")]
+        from: u64,
+    },
+    /// Compile policies for the simulator and for the kernel
+    Build {
+        /// The policies, a file of C each; a hierarchy that loads these, in this order, finds them in a cache
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Build it under this name, beside another version of it; of one policy only
+        #[arg(long = "as", value_name = "NAME")]
+        name: Option<String>,
+        /// Keep what was built in this folder: under the policy's name, or of several as `policies`
+        #[arg(short, long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// Keep it by what it was built from, to be found by machines that have no compilers, as
+        /// $XDG_CACHE_HOME/hls/policies there
+        #[arg(long, value_name = "DIR")]
+        cache: Option<PathBuf>,
+        /// The number of the first policy in the core; a run numbers its policies in order, and uses no number twice
+        #[arg(long, value_name = "N", default_value = "64")]
+        number: u8,
+    },
+}
 
 /// Runs the command.
 pub fn policy(args: &PolicyArgs) -> Result<Verdict, Error> {

@@ -1,23 +1,151 @@
 //! `hls run`: checks, runs, reports.
 
-use crate::args::{Engine, RunArgs};
 use crate::exit::{Error, StandardError, Verdict, say};
 use crate::input::{self, HierarchyFile};
+use crate::options::{CpusArgs, RulesArgs, seed, time};
 use crate::output::output;
 use crate::progress::{Progress, Waiting, seconds};
 use crate::script::Script;
 use crate::virtual_time::borrowers;
+use clap::ValueEnum;
+use hls_client::DEFAULT_SOCKET;
 use hls_facade::{Checked, DEFAULT_LENGTH, Judge, made_up};
 use hls_hierarchy::Source;
 use hls_hierarchy::model::Hierarchy;
 use hls_report::json::write_json;
 use hls_report::table::{write_tables, write_verdict};
 use hls_report::tree::write_tree;
-use hls_session::{Options, Outcome, Step, Subject};
+use hls_report::virtual_time::Borrower;
+use hls_session::{Files, Options, Outcome, Step, Subject};
 use hls_units::Nanos;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+const AFTER_HELP: &str = "\
+A hierarchy that fails the check runs all the same, to show what comes of it.
+
+Time that is stolen from the hierarchy and that the file does not declare breaks
+no promise; it is shown, and so is what is missed by no more than the slack.
+
+Exit codes: 0 every guarantee was kept, 1 one was broken or fails the check, or a
+change of the script was refused, 2 bad usage or input, 3 the system failed.";
+
+/// Arguments of `hls run`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct RunArgs {
+    /// The hierarchy file
+    pub file: PathBuf,
+    /// For which machine
+    #[command(flatten)]
+    pub machine: CpusArgs,
+    /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s; in the
+    /// kernel: until Ctrl-C]
+    #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub length: Option<Nanos>,
+    /// Seed of everything random: the same seed gives the same run
+    #[arg(long, default_value = "0", value_parser = seed, allow_hyphen_values = true)]
+    pub seed: u64,
+    /// What the threads do, as rt-app's JSON; its tasks are the threads of the same name
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<PathBuf>,
+    /// What carries the schedule out
+    #[arg(long, value_enum, default_value = "sim")]
+    pub engine: Engine,
+    /// How guarantees are derived
+    #[command(flatten)]
+    pub rules: RulesArgs,
+    /// Print the result as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Write a trace for Perfetto (open it at ui.perfetto.dev)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Write the schedule as a picture (SVG)
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
+    /// Write the virtual times below the first scheduler of `bvt` in the file as a picture (SVG)
+    #[arg(long, value_name = "FILE")]
+    pub virtual_time: Option<PathBuf>,
+    /// What the pictures show of the run
+    #[arg(long, value_name = "FROM..TO", default_value = "0s..200ms", value_parser = interval)]
+    pub window: Interval,
+    /// Write every switch as a line of text, like `perf sched timehist`
+    #[arg(long, value_name = "FILE")]
+    pub timehist: Option<PathBuf>,
+    /// The most by which a promise may be missed before it counts as broken, such as 50us; misses within it are counted
+    /// apart [default: 0s; in the kernel, where timers go off late: 100us]
+    #[arg(long, value_name = "TIME", value_parser = Nanos::parse, allow_hyphen_values = true)]
+    pub slack: Option<Nanos>,
+    /// Check every invariant of the core after every event (slow)
+    #[arg(long)]
+    pub paranoid: bool,
+    /// Changes to make at given times of a simulated run: a line each, a time and then the words behind `hls`, as in
+    /// `2s ctl move drummer --to A`; also load and unload
+    #[arg(long, value_name = "FILE", conflicts_with = "global")]
+    pub script: Option<PathBuf>,
+    /// Where `hls ctl` is answered while the hierarchy runs in the kernel
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    pub socket: PathBuf,
+}
+
+/// What carries the schedule out.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Engine {
+    /// The simulator: needs nothing, and repeats itself exactly
+    Sim,
+    /// The Linux kernel, by sched_ext: schedules all threads of this machine, the file's threads where the file says,
+    /// the rest in the default scheduler; needs root
+    Kernel,
+}
+
+/// A stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// The beginning of the stretch.
+    pub from: Nanos,
+    /// The end of the stretch, later than its beginning.
+    pub to: Nanos,
+}
+
+/// By how much a promise may be missed in the kernel before it counts as broken: timers and switches come late there.
+const KERNEL_SLACK: Nanos = Nanos::from_micros(100);
+
+impl RunArgs {
+    /// Whether the kernel is to carry the schedule out.
+    #[cfg(feature = "kernel")]
+    pub fn is_in_kernel(&self) -> bool {
+        matches!(self.engine, Engine::Kernel)
+    }
+
+    /// The slack of the run.
+    fn slack(&self) -> Nanos {
+        self.slack.unwrap_or(match self.engine {
+            Engine::Sim => Nanos::ZERO,
+            Engine::Kernel => KERNEL_SLACK,
+        })
+    }
+
+    /// The files that the run is to write; a picture of virtual time is one of `borrowers`.
+    fn files(&self, borrowers: Vec<Borrower>) -> Files {
+        let Interval { from, to } = self.window;
+        let timeline = self.timeline.clone().map(|path| (path, from, to));
+        let virtual_time = self.virtual_time.clone().map(|path| (path, borrowers, from, to));
+        Files { trace: self.trace.clone(), timeline, virtual_time, timehist: self.timehist.clone() }
+    }
+}
+
+fn interval(text: &str) -> Result<Interval, String> {
+    let expected = "expected FROM..TO, such as 0s..200ms";
+    let (from, to) = text.split_once("..").ok_or_else(|| format!("found `{text}`, {expected}"))?;
+    let parse = |part| Nanos::parse(part).map_err(|error| error.to_string());
+    let (from, to) = (parse(from)?, parse(to)?);
+    if from >= to {
+        return Err(format!("found an interval from {from} to {to}, {expected}"));
+    }
+    Ok(Interval { from, to })
+}
 
 /// Starts a run in the kernel as a process of its own and supervises it; returns that process's exit code.
 #[cfg(feature = "kernel")]
@@ -191,4 +319,18 @@ fn say_where(out: &mut impl Write, args: &RunArgs) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_read_or_refused() {
+        let read = interval("1s..1.5s").unwrap();
+        assert_eq!(read, Interval { from: Nanos::from_secs(1), to: Nanos::from_millis(1500) });
+        for bad in ["", "1s", "2s..1s", "1..2", "1s..1s"] {
+            assert!(interval(bad).is_err(), "{bad}");
+        }
+    }
 }

@@ -5,11 +5,11 @@
 //! Relative paths begin at the script's folder. Every mistake that can be found before the run is printed before it,
 //! with its line.
 
-use crate::args::{Args, Command, CtlArgs, Request, UnloadArgs};
-use crate::ctl::{Wrong, ask, bad, wrong};
+use crate::ctl::{CtlArgs, Request, Wrong, ask, bad, wrong};
 use crate::exit::{Error, say};
 use crate::input;
-use crate::loading::{PolicyText, ask_to_unload};
+use crate::load::{LoadArgs, PolicyText};
+use crate::unload::{UnloadArgs, ask_to_unload};
 use clap::Parser;
 use clap::error::ErrorKind;
 use hls_client::Client;
@@ -34,6 +34,17 @@ struct Change {
     /// File and line, for messages.
     place: String,
     what: What,
+}
+
+/// The words of a line behind the time.
+#[derive(Parser)]
+enum Words {
+    Ctl(CtlArgs),
+    Load(LoadArgs),
+    Unload(UnloadArgs),
+    /// Another command, which changes no hierarchy.
+    #[command(external_subcommand)]
+    Other(Vec<String>),
 }
 
 /// The kinds of change that a script can ask for.
@@ -126,18 +137,18 @@ fn change(line: &str, folder: &Path) -> Result<Option<(Nanos, What)>, String> {
     if words.is_empty() {
         return Err("found no change behind the time, expected `ctl`, `load` or `unload`".into());
     }
-    let args = Args::try_parse_from(std::iter::once("hls").chain(words.iter().map(String::as_str)));
-    let what = match args.map_err(|error| why_not(&error, &words.join(" ")))?.command {
-        Command::Ctl(CtlArgs { request: Request::Promote { .. }, .. }) => {
+    let parsed = Words::try_parse_from(std::iter::once("hls").chain(words.iter().map(String::as_str)));
+    let what = match parsed.map_err(|error| why_not(&error, &words.join(" ")))? {
+        Words::Ctl(CtlArgs { request: Request::Promote { .. }, .. }) => {
             return Err(
                 "found `ctl promote`, expected another change: no process runs in simulated time".into()
             );
         }
-        Command::Ctl(CtlArgs { request: Request::Watch { .. }, .. }) => {
+        Words::Ctl(CtlArgs { request: Request::Watch { .. }, .. }) => {
             return Err("found `ctl watch`, expected a change".into());
         }
-        Command::Ctl(args) => What::Ask(args.request),
-        Command::Load(args) => {
+        Words::Ctl(args) => What::Ask(args.request),
+        Words::Load(args) => {
             let read = PolicyText::read(&folder.join(&args.file), args.name.as_deref());
             let policy = read.map_err(|error| match error {
                 Error::Input(what) | Error::System(what) => what,
@@ -145,8 +156,10 @@ fn change(line: &str, folder: &Path) -> Result<Option<(Nanos, What)>, String> {
             })?;
             What::Load { policy, replace: args.replace }
         }
-        Command::Unload(args) => What::Unload(args),
-        _ => return Err(format!("found `{}`, expected `ctl`, `load` or `unload`", words.join(" "))),
+        Words::Unload(args) => What::Unload(args),
+        Words::Other(words) => {
+            return Err(format!("found `{}`, expected `ctl`, `load` or `unload`", words.join(" ")));
+        }
     };
     Ok(Some((at, what)))
 }
@@ -169,5 +182,16 @@ fn known(request: &Request, threads: &HashMap<String, ObservedVp>) -> Result<(),
             Err(format!("found the thread `{name}`, expected one of the hierarchy"))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_words_of_a_line_are_consistent() {
+        Words::command().debug_assert();
     }
 }

@@ -3,7 +3,6 @@
 //! A policy is code that may do anything; it may crash, or never return. So a policy is tried in a process of its own,
 //! which writes on its standard output how far it has come: `seed N` before each seed, and a finding after the last.
 
-use crate::args::TryPolicyArgs;
 use crate::exit::{Error, Verdict};
 use crate::output::output;
 use crate::policy_file::{read, refused};
@@ -22,6 +21,23 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+
+/// Arguments of the process in which a policy is tried.
+#[derive(clap::Args)]
+pub struct TryPolicyArgs {
+    /// The policy's native build.
+    pub native: PathBuf,
+    /// The first seed.
+    pub from: u64,
+    /// How many seeds are tried.
+    pub seeds: u64,
+    /// Print each event before it happens.
+    #[arg(long)]
+    pub print_events: bool,
+    /// Let this BPF build decide what happens, too, and compare the decisions.
+    #[arg(long)]
+    pub replay: Option<PathBuf>,
+}
 
 /// A process that computes for this long and says nothing is in a hook that never returns: a seed takes milliseconds,
 /// and one event, where each is printed, less. In CPU time, because a busy machine may leave the process none.

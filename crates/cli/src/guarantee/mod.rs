@@ -6,13 +6,31 @@
 mod picture;
 mod words;
 
-use crate::args::GuaranteeArgs;
 use crate::exit::{Error, Verdict};
 use crate::input;
 use crate::output::{output, paragraph};
 use hls_calculus::{Guarantee, Kind, Rational, implies, rewrite, share_floor, time_ceil, time_floor};
 use hls_hierarchy::{Diagnostic, Severity, Source};
 use std::io::{self, Write};
+use std::path::PathBuf;
+
+const AFTER_HELP: &str = "\
+Exit codes: 0, 1 where --need is not implied, 2 bad usage or input,
+3 the system failed.";
+
+/// Arguments of `hls guarantee`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct GuaranteeArgs {
+    /// The guarantee, such as "RESBH 10ms 33ms" (`hls --help` lists the types)
+    pub guarantee: String,
+    /// Say whether it implies this guarantee, and why
+    #[arg(long, value_name = "GUARANTEE")]
+    pub need: Option<String>,
+    /// Write a picture of it (SVG): the CPU time in a window against the window's length
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+}
 
 /// Runs the command.
 pub fn guarantee(args: &GuaranteeArgs) -> Result<Verdict, Error> {

@@ -1,20 +1,34 @@
-//! `hls load` and `hls unload`: load a policy into the hierarchy that runs on this machine, or unload one (Vassal,
-//! section 3).
+//! `hls load`: loads a policy into the hierarchy that runs on this machine (Vassal, section 3).
 
-use crate::args::{LoadArgs, UnloadArgs};
 use crate::ctl::verdict;
 use crate::exit::{Error, Verdict};
 use crate::output::output;
 use crate::progress::{Waiting, seconds};
-use hls_client::interface::{Load, LoadReply, LoadTimes, Unload, UnloadReply};
-use hls_client::{Client, ClientError};
+use hls_client::interface::{Load, LoadReply, LoadTimes};
+use hls_client::{Client, ClientError, DEFAULT_SOCKET};
 use hls_policy_build::PolicyFile;
 use hls_units::Nanos;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Loads a policy.
+/// Arguments of `hls load`.
+#[derive(clap::Args)]
+pub struct LoadArgs {
+    /// The policy's file, in C
+    pub file: PathBuf,
+    /// The name that it is to have in the hierarchy [default: the name in the file]
+    #[arg(long = "as", value_name = "NAME")]
+    pub name: Option<String>,
+    /// Take the place of the policy of that name: its schedulers go on with what they know
+    #[arg(long)]
+    pub replace: bool,
+    /// The socket of the run
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    pub socket: PathBuf,
+}
+
+/// Runs the command.
 pub fn load(args: &LoadArgs) -> Result<Verdict, Error> {
     let policy = PolicyText::read(&args.file, args.name.as_deref())?;
     verdict(Client::connect_to(&args.socket).and_then(|mut hls| {
@@ -22,18 +36,6 @@ pub fn load(args: &LoadArgs) -> Result<Verdict, Error> {
         let waiting = Waiting::begin(format!("loading `{}`", policy.name));
         let begun = Instant::now();
         let times = policy.load(&mut hls, args.replace, &mut out)?;
-        drop(waiting);
-        Ok(write_times(&mut out, begun.elapsed(), times)?)
-    }))
-}
-
-/// Unloads a policy.
-pub fn unload(args: &UnloadArgs) -> Result<Verdict, Error> {
-    verdict(Client::connect_to(&args.socket).and_then(|mut hls| {
-        let mut out = output();
-        let waiting = Waiting::begin(format!("unloading `{}`", args.name));
-        let begun = Instant::now();
-        let times = ask_to_unload(&mut hls, args, &mut out)?;
         drop(waiting);
         Ok(write_times(&mut out, begun.elapsed(), times)?)
     }))
@@ -78,27 +80,8 @@ impl PolicyText {
     }
 }
 
-/// Has a policy unloaded, and writes that it was; how long it took.
-pub fn ask_to_unload(
-    hls: &mut Client,
-    args: &UnloadArgs,
-    out: &mut impl Write,
-) -> Result<LoadTimes, ClientError> {
-    let unload = Unload { name: args.name.clone(), evacuate: args.evacuate };
-    let UnloadReply { moved, destroyed, times } = hls.call(&unload)?;
-    if moved > 0 {
-        let threads = if moved == 1 { "1 thread is" } else { &format!("{moved} threads are") };
-        writeln!(out, "{threads} below the default scheduler now")?;
-    }
-    for scheduler in destroyed {
-        writeln!(out, "destroyed `{scheduler}`")?;
-    }
-    writeln!(out, "unloaded `{}`", args.name)?;
-    Ok(times)
-}
-
 /// Writes how long the user has waited, and then, in a line of its own, what took that long.
-fn write_times(out: &mut impl Write, waited: Duration, times: LoadTimes) -> io::Result<()> {
+pub fn write_times(out: &mut impl Write, waited: Duration, times: LoadTimes) -> io::Result<()> {
     writeln!(out, "done in {}", seconds(waited))?;
     // Nanoseconds do not matter in a time of seconds.
     let rounded = |ns: u64| match ns {
