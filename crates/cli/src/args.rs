@@ -3,11 +3,13 @@
 
 use crate::baseline::BaselineArgs;
 use crate::check::CheckArgs;
+use crate::completions::CompletionsArgs;
 use crate::ctl::CtlArgs;
 use crate::doctor::DoctorArgs;
 use crate::fit::FitArgs;
 use crate::guarantee::GuaranteeArgs;
 use crate::load::LoadArgs;
+use crate::man::ManArgs;
 use crate::policies::PoliciesArgs;
 use crate::policy::PolicyArgs;
 use crate::run::RunArgs;
@@ -109,6 +111,10 @@ pub enum Command {
     Policy(PolicyArgs),
     /// Say whether this machine's kernel can run hierarchies, and what to do where it cannot
     Doctor(DoctorArgs),
+    /// Print a script by which a shell completes what is typed behind `hls`
+    Completions(CompletionsArgs),
+    /// Write manual pages, one for each command
+    Man(ManArgs),
 }
 
 #[cfg(test)]

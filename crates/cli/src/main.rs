@@ -5,6 +5,7 @@
 mod args;
 mod baseline;
 mod check;
+mod completions;
 mod cpus;
 mod ctl;
 mod doctor;
@@ -14,6 +15,7 @@ mod fit;
 mod guarantee;
 mod input;
 mod load;
+mod man;
 mod options;
 mod output;
 mod periods;
@@ -29,7 +31,7 @@ mod unload;
 mod virtual_time;
 
 use args::{Args, Command};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use hls_session::worker;
 use std::process::ExitCode;
 
@@ -56,6 +58,8 @@ fn main() -> ExitCode {
         Command::Policies(args) => policies::policies(&args),
         Command::Policy(args) => policy::policy(&args),
         Command::Doctor(args) => doctor::doctor(&args),
+        Command::Completions(args) => completions::completions(&args, &Args::command()),
+        Command::Man(args) => man::man(&args, Args::command()),
     };
     exit::code(outcome)
 }

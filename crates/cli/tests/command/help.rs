@@ -1,27 +1,124 @@
-//! The texts that teach a user: the help and the list of policies.
+//! The texts that teach a user: the help, completions and manual pages, and the list of policies.
 
 use super::outcome::{Outcome, assert_refused, hls};
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::ErrorKind;
+use std::process::{Command, Output};
+
+/// The names of the commands below a command, as the help of that command lists them.
+fn below(command: &[String]) -> Vec<String> {
+    let words: Vec<&str> = command.iter().map(String::as_str).chain(["-h"]).collect();
+    let help = hls(&words).stdout;
+    let Some((_, list)) = help.split_once("\nCommands:\n") else { return Vec::new() };
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| !name.is_empty() && *name != "help").map(str::to_owned).collect()
+}
+
+/// All commands, each by its words behind `hls`: none at first, then `check`, `ctl status` ...
+fn commands() -> Vec<Vec<String>> {
+    let mut commands = vec![Vec::new()];
+    let mut at = 0;
+    while let Some(command) = commands.get(at).cloned() {
+        commands.extend(below(&command).into_iter().map(|name| [&command[..], &[name]].concat()));
+        at += 1;
+    }
+    assert!(commands.len() >= 30, "the help has lost its commands: {commands:?}");
+    commands
+}
+
+fn assert_fits(args: &[&str], width: usize) {
+    let Outcome { code, stdout, stderr } = hls(args);
+    assert_eq!((code, &stderr[..]), (Some(0), ""), "{args:?}");
+    let widest = stdout.lines().max_by_key(|line| line.chars().count()).unwrap();
+    assert!(widest.chars().count() <= width, "{args:?}: {widest}");
+}
 
 #[test]
 fn every_help_fits_a_terminal() {
-    for (args, width) in [
-        (&["--help"][..], 100),
-        (&["check", "--help"], 100),
-        (&["run", "--help"], 100),
-        (&["baseline", "--help"], 100),
-        (&["guarantee", "--help"], 100),
-        (&["doctor", "--help"], 100),
-        (&["policy", "--help"], 100),
-        (&["ctl", "--help"], 100),
-        (&["guarantee", "RESBH 10ms 33ms"], 100),
-        (&["policies"], 80),
-    ] {
-        let Outcome { code, stdout, stderr } = hls(args);
-        assert_eq!((code, &stderr[..]), (Some(0), ""), "{args:?}");
-        let widest = stdout.lines().max_by_key(|line| line.chars().count()).unwrap();
-        assert!(widest.chars().count() <= width, "{args:?}: {widest}");
+    for command in commands() {
+        let words: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
+        assert_fits(&words, 100);
     }
+    assert_fits(&["guarantee", "RESBH 10ms 33ms"], 100);
+    assert_fits(&["policies"], 80);
+}
+
+/// The output of a program; `None` where this machine does not have it.
+fn output_of(program: &str, args: &[&str]) -> Option<Output> {
+    match Command::new(program).args(args).output() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            println!("skipped: this machine has no `{program}`");
+            None
+        }
+        output => Some(output.unwrap()),
+    }
+}
+
+/// What bash offers behind each command are the commands of the help, and options.
+#[test]
+fn bash_completes_every_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hls.bash");
+    let Outcome { code, stdout, stderr } = hls(&["completions", "bash"]);
+    assert_eq!((code, &stderr[..]), (Some(0), ""));
+    fs::write(&path, stdout).unwrap();
+    let script = path.to_str().unwrap();
+    let Some(read) = output_of("bash", &["-n", script]) else { return };
+    assert!(read.status.success() && read.stderr.is_empty(), "{read:?}");
+    let complete = "source \"$1\"; shift; COMP_WORDS=(\"$@\" ''); COMP_CWORD=$#; _hls hls '' \"${!#}\"; \
+                    printf '%s\\n' \"${COMPREPLY[@]}\"";
+    for command in commands() {
+        let words = command.iter().map(String::as_str);
+        let args: Vec<&str> = ["-c", complete, "bash", script, "hls"].into_iter().chain(words).collect();
+        let offered = String::from_utf8(output_of("bash", &args).unwrap().stdout).unwrap();
+        let is_command = |word: &&str| !word.is_empty() && !word.starts_with('-') && *word != "help";
+        let offered: BTreeSet<&str> = offered.lines().filter(is_command).collect();
+        let names = below(&command);
+        if !names.is_empty() {
+            assert_eq!(offered, names.iter().map(String::as_str).collect(), "hls {}", command.join(" "));
+        }
+    }
+}
+
+#[test]
+fn every_shell_has_completions() {
+    let commands = commands();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let Outcome { code, stdout, stderr } = hls(&["completions", shell]);
+        assert_eq!((code, &stderr[..]), (Some(0), ""), "{shell}");
+        assert!(commands.iter().flatten().all(|name| stdout.contains(name)), "{shell}");
+    }
+    assert_refused(&["completions", "csh"], &["invalid value 'csh'", "possible values: bash"]);
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("share/man1");
+    let Outcome { code, stdout, stderr } = hls(&["man", folder.to_str().unwrap()]);
+    assert_eq!((code, &stdout[..], &stderr[..]), (Some(0), "", ""));
+    let page =
+        |command: &Vec<String>| format!("{}.1", [&["hls".to_owned()], &command[..]].concat().join("-"));
+    let expected: BTreeSet<String> = commands().iter().map(page).collect();
+    let entries = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(entries.collect::<BTreeSet<String>>(), expected);
+    for page in &expected {
+        let path = folder.join(page);
+        assert!(fs::read_to_string(&path).unwrap().contains("\n.SH SYNOPSIS\n"), "{page}");
+        let args = ["-man", "-Tutf8", "-ww", path.to_str().unwrap()];
+        let Some(Output { status, stdout, stderr }) = output_of("groff", &args) else { return };
+        assert!(status.success() && !stdout.is_empty(), "{page}");
+        assert!(stderr.is_empty(), "{page}: {}", String::from_utf8_lossy(&stderr));
+    }
+}
+
+#[test]
+fn manual_pages_that_cannot_be_written_are_an_error() {
+    let Outcome { code, stdout, stderr } = hls(&["man", "/dev/null/man1"]);
+    assert_eq!((code, &stdout[..]), (Some(3), ""), "{stderr}");
+    assert!(stderr.starts_with("hls: cannot write /dev/null/man1: Not a directory"), "{stderr}");
 }
 
 #[test]
