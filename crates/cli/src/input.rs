@@ -3,8 +3,8 @@
 use crate::cpus::{self, AskedCpus};
 use crate::exit::{Error, say};
 use hls_hierarchy::model::{Hierarchy, LoadStatement, Who};
-use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Severity, Source, listed};
-use hls_plan::{Plan, PlanError};
+use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Source};
+use hls_plan::Plan;
 use hls_session::LoadedPolicies;
 use hls_workload::WorkloadError;
 use hls_workload::program::Workload;
@@ -183,40 +183,10 @@ pub fn plan(hierarchy: Hierarchy, (workload, source): &SourcedWorkload) -> Resul
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
             return Error::Input(lines.join("\n"));
         };
-        let errors: Vec<Diagnostic> = errors.into_iter().map(|error| misfit(workload, error)).collect();
+        let errors: Vec<Diagnostic> = errors.iter().map(|error| error.in_file(workload)).collect();
         report(source, &errors);
         Error::Reported
     })
-}
-
-/// The message for an error of the plan, with the task of the workload that the error is about.
-fn misfit(workload: &Workload, error: PlanError) -> Diagnostic {
-    let (task, found, expected) = match error {
-        PlanError::NoSuchThread { task, threads } => {
-            let threads = listed(threads.iter().map(String::as_str));
-            (task, "no thread of that name".into(), format!("the name of one in the hierarchy: {threads}"))
-        }
-        PlanError::Instances { thread, in_hierarchy, in_workload } => {
-            let expected = format!("as many as in the hierarchy, {in_hierarchy}");
-            (thread, format!("{in_workload} instances"), expected)
-        }
-        PlanError::TwoPrograms { thread } => {
-            let found = "a program for a thread to which the hierarchy gives one".into();
-            (thread, found, "only one of the two".into())
-        }
-        PlanError::NoSuchCpu { task, cpu, cpus } => {
-            (task, format!("CPU {cpu}"), format!("a CPU of the machine, 0 to {}", cpus.saturating_sub(1)))
-        }
-        PlanError::TooMany { vps } => {
-            let expected = format!("at most {}", hls_core::limits::MAX_VPS - 1);
-            (String::new(), format!("{vps} virtual processors in all"), expected)
-        }
-    };
-    let at = workload.tasks.iter().find(|other| other.name == task).map_or(0, |task| task.at);
-    let span = at..at + task.len() + 1;
-    let message = if task.is_empty() { "the workload".into() } else { format!("task `{task}`") };
-    let severity = Severity::Error;
-    Diagnostic { severity, span, message, found, expected, help: None, first: None }
 }
 
 /// Prints what is wrong and where: a line each, or on a terminal with the file's text drawn around the place.

@@ -4,6 +4,7 @@
 
 use hls_hierarchy::analysis::Instances;
 use hls_hierarchy::model::{self, Hierarchy, ModelEdge};
+use hls_hierarchy::{Diagnostic, listed};
 use hls_monitor::event::{ObservedScheduler, ObservedVp};
 use hls_monitor::result::{Child, SchedulerInfo, Topology, VpInfo};
 use hls_units::Nanos;
@@ -127,33 +128,57 @@ pub enum PlanError {
     },
 }
 
+impl PlanError {
+    /// What the error is about, what was found, and what was expected instead.
+    fn words(&self) -> (String, String, String) {
+        let about = self.task().map_or("the workload".into(), |task| format!("task `{task}`"));
+        let (found, expected) = match self {
+            PlanError::NoSuchThread { threads, .. } => {
+                let threads = listed(threads.iter().map(String::as_str));
+                ("no thread of that name".into(), format!("the name of one in the hierarchy: {threads}"))
+            }
+            PlanError::Instances { in_hierarchy, in_workload, .. } => {
+                (format!("{in_workload} instances"), format!("as many as in the hierarchy, {in_hierarchy}"))
+            }
+            PlanError::TwoPrograms { .. } => {
+                let found = "a program for a thread to which the hierarchy gives one".into();
+                (found, "only one of the two".into())
+            }
+            PlanError::NoSuchCpu { cpu, cpus, .. } => {
+                (format!("CPU {cpu}"), format!("a CPU of the machine, 0 to {}", cpus.saturating_sub(1)))
+            }
+            PlanError::TooMany { vps } => {
+                let most = hls_core::limits::MAX_VPS - 1;
+                (format!("{vps} virtual processors in all"), format!("at most {most}"))
+            }
+        };
+        (about, found, expected)
+    }
+
+    /// The task of the workload that the error is about.
+    fn task(&self) -> Option<&str> {
+        match self {
+            PlanError::NoSuchThread { task: name, .. }
+            | PlanError::Instances { thread: name, .. }
+            | PlanError::TwoPrograms { thread: name }
+            | PlanError::NoSuchCpu { task: name, .. } => Some(name),
+            PlanError::TooMany { .. } => None,
+        }
+    }
+
+    /// The error with its place in the file of the workload.
+    pub fn in_file(&self, workload: &Workload) -> Diagnostic {
+        let name = self.task().unwrap_or_default();
+        let at = workload.tasks.iter().find(|task| task.name == name).map_or(0, |task| task.at);
+        let (about, found, expected) = self.words();
+        Diagnostic::error(at..at + name.len() + 1, about, found, expected)
+    }
+}
+
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PlanError::NoSuchThread { task, threads } => write!(
-                f,
-                "the workload has a task `{task}`, but the hierarchy has no thread of that name (it has {})",
-                threads.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-            ),
-            PlanError::Instances { thread, in_hierarchy, in_workload } => write!(
-                f,
-                "thread `{thread}` has {in_hierarchy} instances in the hierarchy and {in_workload} in the workload"
-            ),
-            PlanError::TwoPrograms { thread } => {
-                write!(
-                    f,
-                    "both the hierarchy and the workload say what thread `{thread}` does; one of them must not"
-                )
-            }
-            PlanError::NoSuchCpu { task, cpu, cpus } => {
-                write!(f, "task `{task}` asks for CPU {cpu}, but the machine has {cpus} (0 to {})", cpus - 1)
-            }
-            PlanError::TooMany { vps } => write!(
-                f,
-                "the run would need {vps} virtual processors; the core holds {}",
-                hls_core::limits::MAX_VPS - 1
-            ),
-        }
+        let (about, found, expected) = self.words();
+        write!(f, "{about}: found {found}, expected {expected}")
     }
 }
 

@@ -24,7 +24,7 @@ fn a_task_needs_a_thread() {
     let missing = PlanError::NoSuchThread { task: "fre".into(), threads };
     assert_eq!(
         missing.to_string(),
-        "the workload has a task `fre`, but the hierarchy has no thread of that name (it has `free`, `three`, `stated`)"
+        "task `fre`: found no thread of that name, expected the name of one in the hierarchy: `free`, `three`, `stated`"
     );
     assert_eq!(misfits(r#""fre" : { "run" : 1 }"#), [missing]);
 }
@@ -34,14 +34,14 @@ fn hierarchy_and_workload_agree_about_the_instances() {
     assert_eq!(misfits(r#""three" : { "instance" : 3, "run" : 1 }"#), []);
     assert_eq!(misfits(r#""free" : { "instance" : 9, "run" : 1 }"#), [], "the file leaves it open");
     let error = PlanError::Instances { thread: "three".into(), in_hierarchy: 3, in_workload: 1 };
-    assert_eq!(error.to_string(), "thread `three` has 3 instances in the hierarchy and 1 in the workload");
+    assert_eq!(error.to_string(), "task `three`: found 1 instances, expected as many as in the hierarchy, 3");
     assert_eq!(misfits(r#""three" : { "run" : 1 }"#), [error]);
 }
 
 #[test]
 fn either_hierarchy_or_workload_says_what_a_thread_does() {
     let error = PlanError::TwoPrograms { thread: "stated".into() };
-    assert!(error.to_string().contains("thread `stated`"));
+    assert!(error.to_string().starts_with("task `stated`: found a program "));
     assert_eq!(misfits(r#""stated" : { "run" : 1 }"#), [error]);
 }
 
@@ -49,7 +49,7 @@ fn either_hierarchy_or_workload_says_what_a_thread_does() {
 fn a_cpu_must_be_there() {
     assert_eq!(misfits(r#""free" : { "cpus" : [ 0, 1 ], "run" : 1 }"#), []);
     let error = PlanError::NoSuchCpu { task: "free".into(), cpu: 2, cpus: 2 };
-    assert_eq!(error.to_string(), "task `free` asks for CPU 2, but the machine has 2 (0 to 1)");
+    assert_eq!(error.to_string(), "task `free`: found CPU 2, expected a CPU of the machine, 0 to 1");
     assert_eq!(misfits(r#""free" : { "cpus" : [ 1, 2 ], "run" : 1 }"#), std::slice::from_ref(&error));
     let in_a_phase = r#""free" : { "phases" : { "p" : { "cpus" : [ 2 ], "run" : 1 } } }"#;
     assert_eq!(misfits(in_a_phase), [error]);
@@ -66,7 +66,7 @@ fn the_core_has_room_for_all() {
     let error = PlanError::TooMany { vps: room + 1 };
     assert_eq!(
         error.to_string(),
-        format!("the run would need {} virtual processors; the core holds {room}", room + 1)
+        format!("the workload: found {} virtual processors in all, expected at most {room}", room + 1)
     );
     assert_eq!(task(room - others + 1), [error]);
 }
