@@ -1,13 +1,14 @@
 //! `hls check`: can every promise that the file asks for be kept?
 
-use crate::exit::{Error, Verdict};
+use crate::exit::{Error, Verdict, report};
 use crate::explain::{Explained, explain};
 use crate::input::{self, HierarchyFile};
 use crate::options::{CpusArgs, RulesArgs};
 use crate::output::output;
 use crate::tasks::write_tasks;
-use hls_facade::{Check, Checked, left_out};
-use hls_hierarchy::Severity;
+use hls_facade::{Check, Checked, Message, left_out};
+use hls_hierarchy::{Diagnostic, Severity, Source};
+use hls_plan::Plan;
 use hls_report::tree::write_tree;
 use std::io::Write;
 use std::path::PathBuf;
@@ -41,22 +42,58 @@ pub struct CheckArgs {
 
 /// Runs the command.
 pub fn check(args: &CheckArgs) -> Result<Verdict, Error> {
+    let read = read(args);
+    if args.json { answer(args, read) } else { describe(args, read?) }
+}
+
+/// Reads the file and numbers its threads.
+fn read(args: &CheckArgs) -> Result<Read, Error> {
     let file = input::hierarchy(&args.file, args.machine.cpus)?;
     let HierarchyFile { hierarchy, source, warnings, cpus_from, .. } = file;
-    let plan = input::plan(hierarchy, &Default::default())?;
+    Ok(Read { plan: input::plan(hierarchy, &Default::default())?, source, warnings, cpus_from })
+}
+
+/// A file that can be checked.
+struct Read {
+    plan: Plan,
+    source: Source,
+    warnings: Vec<Diagnostic>,
+    /// What decided how many CPUs the machine has, where the file did not.
+    cpus_from: Option<String>,
+}
+
+/// Prints the answer for programs, which have one also where the file is wrong.
+fn answer(args: &CheckArgs, read: Result<Read, Error>) -> Result<Verdict, Error> {
+    let (answer, outcome) = match read {
+        Ok(Read { plan, source, warnings, .. }) => {
+            let checked = Checked::new(plan, args.rules);
+            let of_tasks = checked.task_problems();
+            (Check::of(&checked, &of_tasks, (&source, &warnings)), Ok(checked.verdict(&of_tasks)))
+        }
+        Err(Error::Wrong(source, errors)) => {
+            let messages = errors.iter().map(|error| Message::at(&source, error));
+            (Check::wrong(messages.collect()), Err(Error::Wrong(source, errors)))
+        }
+        Err(Error::Input(what)) => {
+            (Check::wrong(vec![Message::error(what.clone())]), Err(Error::Input(what)))
+        }
+        Err(error) => return Err(error),
+    };
+    let mut out = output();
+    serde_json::to_writer_pretty(&mut out, &answer).map_err(std::io::Error::from)?;
+    writeln!(out)?;
+    out.flush()?;
+    outcome
+}
+
+/// Prints the answer for people.
+fn describe(args: &CheckArgs, read: Read) -> Result<Verdict, Error> {
+    let Read { plan, source, cpus_from, .. } = read;
     let explained = Explained::find_all(&plan, &args.explain)?;
     let checked = Checked::new(plan, args.rules);
     let of_tasks = checked.task_problems();
     let verdict = checked.verdict(&of_tasks);
     let mut out = output();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &Check::of(&checked, &of_tasks, (&source, &warnings)))
-            .map_err(std::io::Error::from)?;
-        writeln!(out)?;
-        out.flush()?;
-        return Ok(verdict);
-    }
-
     let Checked { plan, derived, problems } = &checked;
     let left_out = left_out(&plan.hierarchy.machine);
     write_tree(&mut out, &derived.with_refusals(plan), cpus_from.as_deref())?;
@@ -70,7 +107,7 @@ pub fn check(args: &CheckArgs) -> Result<Verdict, Error> {
     let sentence = checked.sentence(&of_tasks);
     let (late, doubts): (Vec<_>, Vec<_>) =
         of_tasks.into_iter().partition(|it| it.severity == Severity::Error);
-    input::report(&source, &[&problems[..], &late, &doubts].concat());
+    report(&source, &[&problems[..], &late, &doubts].concat());
     if !problems.is_empty() && args.explain.is_empty() {
         writeln!(out, "`--explain NAME` shows how a guarantee came about, or why there is none")?;
     }

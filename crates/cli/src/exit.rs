@@ -1,7 +1,9 @@
 //! How a command ends: its exit code, and its last message on standard error.
 
+use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, Source};
+use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 /// How a command came to its end.
@@ -11,6 +13,8 @@ pub use hls_facade::Verdict;
 pub enum Error {
     /// The user's input is wrong, and the messages about it have been printed.
     Reported,
+    /// The user's input is wrong at these places: the messages, still to be printed.
+    Wrong(Source, Vec<Diagnostic>),
     /// The user's input is wrong: the message, still to be printed.
     Input(String),
     /// The system failed: a file that cannot be written, an error of ours.
@@ -37,6 +41,20 @@ pub fn say(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
+/// Prints what is wrong and where: a line each, or on a terminal with the file's text drawn around the place.
+pub fn report(source: &Source, diagnostics: &[Diagnostic]) {
+    let for_people = io::stderr().is_terminal();
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode());
+    for diagnostic in diagnostics.iter().take(MAX_DIAGNOSTICS + 1) {
+        let mut text = String::new();
+        let drawn = for_people && handler.render_report(&mut text, &source.report(diagnostic)).is_ok();
+        say(if drawn { text } else { source.line(diagnostic) });
+    }
+    if diagnostics.len() > MAX_DIAGNOSTICS + 1 {
+        say(format_args!("... and {} more", diagnostics.len() - MAX_DIAGNOSTICS - 1));
+    }
+}
+
 /// The messages of a session go to standard error.
 pub struct StandardError;
 
@@ -57,6 +75,10 @@ pub fn code(outcome: Result<Verdict, Error>) -> ExitCode {
     match outcome {
         Ok(verdict) => ExitCode::from(verdict.exit_code()),
         Err(Error::Reported) => ExitCode::from(2),
+        Err(Error::Wrong(source, errors)) => {
+            report(&source, &errors);
+            ExitCode::from(2)
+        }
         Err(Error::Input(message)) => {
             say(format_args!("hls: {message}"));
             ExitCode::from(2)

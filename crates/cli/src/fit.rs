@@ -3,7 +3,7 @@
 
 mod warps;
 
-use crate::exit::{Error, Verdict};
+use crate::exit::{Error, Verdict, report};
 use crate::input::{self, HierarchyFile};
 use crate::options::{CpusArgs, RulesArgs};
 use crate::output::output;
@@ -109,7 +109,7 @@ pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
     is_no |= !of_warps.is_empty() || !of_guarantees.is_empty();
     reasons.extend(of_warps);
     let problems = [of_guarantees, changed.task_problems(&plan)].concat();
-    input::report(&source, &problems);
+    report(&source, &problems);
     let is_broken = problems.iter().any(|problem| problem.severity == Severity::Error);
     let holds = !is_broken && reasons.is_empty();
     let left_out = left_out(&plan.hierarchy.machine);

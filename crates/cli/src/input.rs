@@ -1,16 +1,15 @@
-//! Reads hierarchy files and workloads, and prints what is wrong with them.
+//! Reads hierarchy files and workloads.
 
 use crate::cpus::{self, AskedCpus};
-use crate::exit::{Error, say};
+use crate::exit::{Error, report, say};
 use hls_hierarchy::model::{Hierarchy, LoadStatement, Who};
-use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, MAX_FILE_BYTES, Source};
+use hls_hierarchy::{Diagnostic, MAX_FILE_BYTES, Source};
 use hls_plan::Plan;
 use hls_session::LoadedPolicies;
 use hls_workload::WorkloadError;
 use hls_workload::program::Workload;
-use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::fs::File;
-use std::io::{IsTerminal, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The bytes of a file, or why it cannot be read. A file without an end, such as `/dev/zero`, is refused.
@@ -49,8 +48,10 @@ pub struct HierarchyFile {
     pub cpus_from: Option<String>,
 }
 
-/// Reads and validates a hierarchy file, for as many CPUs as `--cpus` asks for; prints its warnings, or all of its
-/// errors.
+/// Reads and validates a hierarchy file, for as many CPUs as `--cpus` asks for; prints its warnings.
+///
+/// # Errors
+/// All errors of the file.
 pub fn hierarchy(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile, Error> {
     let bytes = read(path).map_err(Error::Input)?;
     let source = source(path, &bytes);
@@ -63,15 +64,14 @@ pub fn hierarchy(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile,
             let cpus_from = cpus::origin(asked, &hierarchy.machine)?;
             Ok(HierarchyFile { hierarchy, source, warnings, policies, cpus_from })
         }
-        Err(errors) => {
-            report(&source, &errors);
-            Err(Error::Reported)
-        }
+        Err(errors) => Err(Error::Wrong(source, errors)),
     }
 }
 
-/// The paths and texts of the policies that the `load` statements of a hierarchy file name; prints the statements with
-/// a file that cannot be read.
+/// The paths and texts of the policies that the `load` statements of a hierarchy file name.
+///
+/// # Errors
+/// The statements with a file that cannot be read.
 fn policy_texts(
     path: &Path,
     loads: &[LoadStatement],
@@ -91,11 +91,7 @@ fn policy_texts(
             }
         }
     }
-    if unread.is_empty() {
-        return Ok(texts);
-    }
-    report(source, &unread);
-    Err(Error::Reported)
+    if unread.is_empty() { Ok(texts) } else { Err(Error::Wrong(source.clone(), unread)) }
 }
 
 /// Reads a hierarchy file for the kernel engine: the hierarchy must be for as many CPUs as this machine has; what a
@@ -116,21 +112,20 @@ pub fn hierarchy_for_kernel(path: &Path, asked: Option<AskedCpus>) -> Result<Hie
     Ok(HierarchyFile { hierarchy: file.hierarchy.for_a_machine(), ..file })
 }
 
-/// What a session has returned; prints what is wrong with the hierarchy file, if that is to blame.
-pub fn reported<T>(source: &Source, returned: Result<T, hls_session::Error>) -> Result<T, Error> {
-    if let Err(hls_session::Error::Hierarchy(wrong)) = &returned {
-        report(source, wrong);
-        return Err(Error::Reported);
-    }
-    Ok(returned?)
+/// What a session has returned; an error about the hierarchy file gets its source.
+pub fn with_source<T>(source: &Source, returned: Result<T, hls_session::Error>) -> Result<T, Error> {
+    returned.map_err(|error| match error {
+        hls_session::Error::Hierarchy(wrong) => Error::Wrong(source.clone(), wrong),
+        other => other.into(),
+    })
 }
 
-/// Refuses a hierarchy with agents, which only the simulator plays; prints their places.
+/// Refuses a hierarchy with agents, which only the simulator plays.
 pub fn refuse_agents(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
-    reported(source, hls_session::refuse_agents(hierarchy))
+    with_source(source, hls_session::refuse_agents(hierarchy))
 }
 
-/// Prints the processes and cgroups that the file names and this machine does not have. Nothing else that the file may
+/// Refuses processes and cgroups that the file names and this machine does not have. Nothing else that the file may
 /// name is looked for: threads by name, units and commands may still come.
 pub fn is_here(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
     let missing = |who: &Who| match who {
@@ -151,8 +146,7 @@ pub fn is_here(hierarchy: &Hierarchy, source: &Source) -> Result<(), Error> {
             Some(Diagnostic::error(who.span.clone(), format!("thread `{}`", thread.name), found, expected))
         })
         .collect();
-    report(source, &errors);
-    if errors.is_empty() { Ok(()) } else { Err(Error::Reported) }
+    if errors.is_empty() { Ok(()) } else { Err(Error::Wrong(source.clone(), errors)) }
 }
 
 /// A workload, with its source when it was read from a file.
@@ -176,29 +170,19 @@ pub fn workload(path: Option<&Path>) -> Result<SourcedWorkload, Error> {
     }
 }
 
-/// Numbers the threads and VPs of a hierarchy under a workload; prints every way in which the workload does not fit.
+/// Numbers the threads and VPs of a hierarchy under a workload.
+///
+/// # Errors
+/// Every way in which the workload does not fit.
 pub fn plan(hierarchy: Hierarchy, (workload, source): &SourcedWorkload) -> Result<Plan, Error> {
-    Plan::new(hierarchy, workload).map_err(|errors| {
-        let Some(source) = source else {
+    Plan::new(hierarchy, workload).map_err(|errors| match source {
+        Some(source) => {
+            let in_file = errors.iter().map(|error| error.in_file(workload));
+            Error::Wrong(source.clone(), in_file.collect())
+        }
+        None => {
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            return Error::Input(lines.join("\n"));
-        };
-        let errors: Vec<Diagnostic> = errors.iter().map(|error| error.in_file(workload)).collect();
-        report(source, &errors);
-        Error::Reported
+            Error::Input(lines.join("\n"))
+        }
     })
-}
-
-/// Prints what is wrong and where: a line each, or on a terminal with the file's text drawn around the place.
-pub fn report(source: &Source, diagnostics: &[Diagnostic]) {
-    let for_people = std::io::stderr().is_terminal();
-    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode());
-    for diagnostic in diagnostics.iter().take(MAX_DIAGNOSTICS + 1) {
-        let mut text = String::new();
-        let drawn = for_people && handler.render_report(&mut text, &source.report(diagnostic)).is_ok();
-        say(if drawn { text } else { source.line(diagnostic) });
-    }
-    if diagnostics.len() > MAX_DIAGNOSTICS + 1 {
-        say(format_args!("... and {} more", diagnostics.len() - MAX_DIAGNOSTICS - 1));
-    }
 }

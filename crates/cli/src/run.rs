@@ -1,6 +1,6 @@
 //! `hls run`: checks, runs, reports.
 
-use crate::exit::{Error, StandardError, Verdict, say};
+use crate::exit::{Error, StandardError, Verdict, report, say};
 use crate::input::{self, HierarchyFile};
 use crate::options::{CpusArgs, RulesArgs, seed, time};
 use crate::output::output;
@@ -172,7 +172,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
         }
     }
     let checked = Checked::new(input::plan(hierarchy, &workload)?, args.rules);
-    input::report(&source, &checked.problems);
+    report(&source, &checked.problems);
     match (checked.problems.is_empty(), &args.script) {
         (true, _) => {}
         (false, None) => say("note: the check fails, as said above; the run shows what comes of it"),
@@ -276,7 +276,7 @@ fn carry_out(
         };
         let outcome = hls_session::run(subject, engine, &options, &console);
         drop(waiting);
-        return input::reported(source, outcome);
+        return input::with_source(source, outcome);
     }
     let length = length.unwrap_or(DEFAULT_LENGTH);
     let read = |path| Script::read(path, &subject.plan, length);
@@ -285,9 +285,9 @@ fn carry_out(
     let mut progress = Progress::default();
     let progress = &mut |part, parts| progress.is_at(part, parts);
     let folder = args.file.parent().unwrap_or(Path::new(""));
-    let agents = input::reported(source, hls_session::open_agents(&subject.plan.hierarchy, folder))?;
+    let agents = input::with_source(source, hls_session::open_agents(&subject.plan.hierarchy, folder))?;
     let engine = hls_session::Engine::Simulator { length, script, agents, progress };
-    input::reported(source, hls_session::run(subject, engine, &options, &console))
+    input::with_source(source, hls_session::run(subject, engine, &options, &console))
 }
 
 /// Says how long the user has waited for a run in the kernel to begin and to end.

@@ -152,7 +152,7 @@ fn change(line: &str, folder: &Path) -> Result<Option<(Nanos, What)>, String> {
             let read = PolicyText::read(&folder.join(&args.file), args.name.as_deref());
             let policy = read.map_err(|error| match error {
                 Error::Input(what) | Error::System(what) => what,
-                Error::Reported => String::new(),
+                Error::Reported | Error::Wrong(..) => String::new(),
             })?;
             What::Load { policy, replace: args.replace }
         }

@@ -131,11 +131,13 @@ impl Message {
         Message { severity, line: 0, column: 0, bytes: (0, 0), text, help: None }
     }
 
-    fn error(text: String) -> Message {
+    /// An error that is about no place in the text.
+    pub fn error(text: String) -> Message {
         Message { severity: Severity::Error, ..Message::note(text) }
     }
 
-    fn at(source: &Source, diagnostic: &Diagnostic) -> Message {
+    /// What a diagnostic says of the text.
+    pub fn at(source: &Source, diagnostic: &Diagnostic) -> Message {
         let Diagnostic { severity, span, help, .. } = diagnostic;
         let (line, column) = source.line_column(span.start);
         let severity = match severity {
@@ -148,7 +150,8 @@ impl Message {
 }
 
 impl Check {
-    fn wrong(messages: Vec<Message>) -> Check {
+    /// The answer for a text that is wrong.
+    pub fn wrong(messages: Vec<Message>) -> Check {
         let (promises, tasks) = (Vec::new(), Vec::new());
         Check { format: FORMAT, exit_code: WRONG, verdict: String::new(), messages, cpus: 0, promises, tasks }
     }

@@ -7,7 +7,6 @@ mod picture;
 mod words;
 
 use crate::exit::{Error, Verdict};
-use crate::input;
 use crate::output::{output, paragraph};
 use hls_calculus::{Guarantee, Kind, Rational, implies, rewrite, share_floor, time_ceil, time_floor};
 use hls_hierarchy::{Diagnostic, Severity, Source};
@@ -51,7 +50,7 @@ pub fn guarantee(args: &GuaranteeArgs) -> Result<Verdict, Error> {
     Ok(verdict)
 }
 
-/// Reads the guarantee that an argument gives; prints what is wrong with it, and where.
+/// Reads the guarantee that an argument gives.
 fn parse(argument: &str, text: &str) -> Result<Guarantee, Error> {
     Guarantee::parse(text).map_err(|error| {
         let on_one_line = |text: String| text.replace(char::is_control, " ");
@@ -64,8 +63,7 @@ fn parse(argument: &str, text: &str) -> Result<Guarantee, Error> {
             help: None,
             first: None,
         };
-        input::report(&Source::new(argument, text.as_bytes()), &[diagnostic]);
-        Error::Reported
+        Error::Wrong(Source::new(argument, text.as_bytes()), vec![diagnostic])
     })
 }
 

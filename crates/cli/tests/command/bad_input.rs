@@ -2,6 +2,7 @@
 //! at once, and the exit code is 2; it is 1 where the file is right and a guarantee cannot be given.
 
 use super::outcome::{Outcome, assert_refused, figure_1, files, hls};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -50,6 +51,36 @@ fn files_that_cannot_be_read_are_named() {
         assert_refused(&with(path), &["hls: cannot read ", path, "directory"]);
         assert_refused(&with("/dev/zero"), &["hls: cannot read /dev/zero: found more than 16777216 bytes"]);
     }
+}
+
+/// Programs have the same answer from the command as from the library, whether or not the file is wrong; a wrong file's
+/// errors are on standard error, too.
+#[test]
+fn every_file_has_an_answer_for_programs() {
+    let entries = files().read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let is_checked = |path: &PathBuf| path.extension().is_some_and(|e| e == "kdl");
+    let mut codes = BTreeSet::new();
+    for path in entries.filter(|path| is_checked(path) && !path.with_extension("json").exists()) {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let Outcome { code, stdout, stderr } = hls(&["check", name, "--json"]);
+        let check = hls_facade::check(&fs::read_to_string(&path).unwrap(), &Default::default());
+        assert_eq!(stdout, serde_json::to_string_pretty(&check).unwrap() + "\n", "{name}");
+        assert_eq!(code, Some(check.exit_code.into()), "{name}");
+        if code == Some(2) {
+            assert_eq!(stderr, hls(&["check", name]).stderr, "{name}");
+        }
+        codes.insert(code);
+    }
+    assert_eq!(codes.len(), 3, "{codes:?}");
+
+    let Outcome { code, stdout, stderr } = hls(&["check", "missing.file", "--json"]);
+    let answer: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((code, &answer["exit_code"]), (Some(2), &2.into()));
+    let [message] = &answer["messages"].as_array().unwrap()[..] else { panic!("{stdout}") };
+    assert_eq!(
+        (&message["line"], format!("hls: {}\n", message["text"].as_str().unwrap())),
+        (&0.into(), stderr)
+    );
 }
 
 #[test]
