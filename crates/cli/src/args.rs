@@ -20,7 +20,7 @@ use hls_session::worker;
 
 /// Hierarchical scheduling for Linux: check, run and explain how threads share the CPUs
 #[derive(Parser)]
-#[command(version, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "hls", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]

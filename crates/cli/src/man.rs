@@ -30,7 +30,7 @@ pub fn man(args: &ManArgs, command_line: Command) -> Result<Verdict, Error> {
     let folder = &args.folder;
     fs::create_dir_all(folder)
         .map_err(|error| Error::System(format!("cannot write {}: {error}", folder.display())))?;
-    let mut command_line = command_line.name("hls").disable_help_subcommand(true);
+    let mut command_line = command_line.disable_help_subcommand(true);
     command_line.build();
     write_pages(&command_line, folder)?;
     Ok(Verdict::Kept)

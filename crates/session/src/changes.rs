@@ -279,7 +279,7 @@ mod tests {
     use crate::console::Console;
     use crate::listeners::Listeners;
     use crate::registry::Places;
-    use crate::request::Files;
+    use crate::run::Files;
     use hls_calculus::{Mode, Rules};
     use hls_check::Derived;
     use hls_core::About;

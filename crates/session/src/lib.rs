@@ -22,7 +22,7 @@ mod kernel;
 mod listeners;
 mod policies;
 mod registry;
-mod request;
+mod run;
 mod simulated;
 mod simulation;
 pub mod worker;
@@ -34,7 +34,7 @@ pub use console::{Console, Error};
 #[cfg(feature = "kernel")]
 pub use kernel::{Keeper, keep, serve_policies, start_command};
 pub use policies::{Described, LoadedPolicies, builder, describe, in_memory, may_run};
-pub use request::{Engine, Files, Options, Outcome, ScriptedChange, Step, Subject};
+pub use run::{Engine, Files, Options, Outcome, ScriptedChange, Step, Subject};
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@
 
 use crate::atomic_file::AtomicFile;
 use crate::console::Error;
-use crate::request::Files;
+use crate::run::Files;
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record};
 use hls_monitor::observe::{Observer, Promise};
 use hls_monitor::result::{Decided, RunResult, Topology};

@@ -6,7 +6,7 @@ use crate::agents::AgentPrograms;
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
 use crate::registry::{Places, RunRegistry};
-use crate::request::{Options, Outcome, ScriptedChange, Subject};
+use crate::run::{Options, Outcome, ScriptedChange, Subject};
 use crate::simulated::SimulatedRun;
 use hls_control::{Manager, Peer, client_of};
 use hls_engine::ChangeableEngine;

@@ -20,7 +20,7 @@ pub use next_engine::serve as serve_policies;
 
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
-use crate::request::{Options, Step, Subject};
+use crate::run::{Options, Step, Subject};
 use hls_facade::observer;
 use hls_monitor::result::RunResult;
 use hls_units::Nanos;

@@ -15,7 +15,7 @@ use crate::changes::ChangeableRun;
 use crate::console::{Console, Error};
 use crate::listeners::Listeners;
 use crate::registry::{DueChange, Places, RunRegistry};
-use crate::request::{Options, Step, Subject};
+use crate::run::{Options, Step, Subject};
 use crate::worker;
 use hls_control::{Created, EngineError, HierarchyChange, Observed, PolicySource, Promisee, thread_time};
 use hls_core::CoreVp;

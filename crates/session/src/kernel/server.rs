@@ -9,7 +9,7 @@ use super::pages::make_pages;
 use super::run::Run;
 use super::users;
 use crate::console::{Console, Error};
-use crate::request::Subject;
+use crate::run::Subject;
 use hls_calculus::{Guarantee, Rules};
 use hls_client::Pages;
 use hls_control::{
