@@ -45,8 +45,8 @@ vm: setup-vm ## boot a kernel with sched_ext in a virtual machine; SCRIPT=path r
 	$(target)/debug/hls-vm $(SCRIPT)
 
 cost: setup-cost ## instructions of one switch in the kernel, by scheduler and depth, beside other schedulers
-	cargo build --locked -p hls-cost
-	$(target)/debug/hls-cost
+	cargo build --locked -p hls-bench
+	$(target)/debug/cost
 
 tables: setup-tables ## run the experiments for a real kernel, beside the fair class; an hour
 	cargo build --locked --release -p hls-cli -p hls-experiments

@@ -1,7 +1,7 @@
 //! Measures Vassal's Tables 1 and 2 on a real kernel: what a switch costs when a policy is loaded, and how well a
 //! thread keeps the times at which it asks to run, compared with what the kernel itself offers for that.
 //!
-//! Relies on the test machine, on `vassal.sh` to measure there, and on the programs `pipe` of `crates/cost` and
+//! Relies on the test machine, on `vassal.sh` to measure there, and on the programs `pipe` of `crates/bench` and
 //! `metronome` of `examples`, which the compiler of this machine builds.
 
 use crate::boot::{ExactVm, builds, compiled, root, sample, script_with_hls};
@@ -88,7 +88,7 @@ pub fn measure(vm: &ExactVm, hls: &Path, folder: &Path) -> Result<Vec<Table>, Ve
 
 fn guest(hls: &Path, folder: &Path, work: &Path) -> Result<Guest, String> {
     let root = root();
-    let pipe = compiled(&root, "crates/cost/src/pipe.c", work)?;
+    let pipe = compiled(&root, "crates/bench/src/pipe.c", work)?;
     let metronome = compiled(&root, "examples/metronome.c", work)?;
     let variables = format!("BATCHES={BATCHES} TICKS={TICKS} HOGS={HOGS}");
     let script = script_with_hls(NAME, &variables, include_str!("vassal.sh"));

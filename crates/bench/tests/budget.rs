@@ -14,7 +14,7 @@ fn a_load_costs_no_more_than_it_did() {
         return;
     }
     let part = if hls_golden::is_blessing() { "policies" } else { "budget" };
-    let output = Command::new(env!("CARGO_BIN_EXE_hls-cost")).arg(part).current_dir(root).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_cost")).arg(part).current_dir(root).output().unwrap();
     let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     assert!(output.status.success(), "{}", said.concat());
 }

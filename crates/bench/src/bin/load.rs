@@ -1,4 +1,4 @@
-//! `load`: attaches a scheduler, runs a command under it, and detaches it. It runs in the guest, for `hls-cost`.
+//! `load`: attaches a scheduler, runs a command under it, and detaches it. It runs in the guest, for `cost`.
 //!
 //!     load simple OBJECT COMMAND...          scx_simple, or any other object that needs only to be attached
 //!     load POLICY DEPTH one COMMAND...       our engine: a chain of schedulers, with all threads below the last one;

@@ -1,8 +1,8 @@
-//! `hls-cost`: measures what a switch between threads costs in the kernel, by scheduler and by depth, and what it costs
+//! `cost`: measures what a switch between threads costs in the kernel, by scheduler and by depth, and what it costs
 //! to load an engine, by the policies that it has; `make cost` calls it.
 //!
-//!     hls-cost [switches] [policies]      one of them, or both
-//!     hls-cost budget                     whether a load costs more than the part `policies` found before
+//!     cost [switches] [policies]          one of them, or both
+//!     cost budget                         whether a load costs more than the part `policies` found before
 //!
 //! Boots the test machine once for each, where time is counted in instructions. Prints tables, and writes the figures
 //! to `experiments/cost/results.csv`, `policies.csv` and `programs.csv`; the README beside them says what is counted.
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     match measure(&parts) {
         Ok(are_reached) => ExitCode::from(u8::from(!are_reached)),
         Err(error) => {
-            eprintln!("hls-cost: {error}");
+            eprintln!("cost: {error}");
             ExitCode::from(if matches!(error, Error::Input(_)) { 2 } else { 3 })
         }
     }
@@ -242,6 +242,6 @@ fn compile(command: &mut Command) -> Result<(), Error> {
 /// The path of a program that was built with this one, in the same folder.
 fn built_beside(name: &str) -> Result<PathBuf, Error> {
     let path = std::env::current_exe();
-    let path = path.map_err(|error| Error::Failed(format!("the path of hls-cost: {error}")))?;
+    let path = path.map_err(|error| Error::Failed(format!("the path of `cost`: {error}")))?;
     Ok(path.with_file_name(name))
 }
