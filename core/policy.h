@@ -203,32 +203,25 @@ struct hls_policy {
 };
 
 /*
- * What a policy keeps in its words: struct NAME in each of its schedulers, struct NAME_vp in each child. POLICY_WORDS
- * checks that both fit, and makes the types NAME_t and NAME_vp_t and the functions NAME_state(h, s) and NAME_vp(h, v).
+ * What a policy keeps in its words: struct NAME in each of its schedulers, struct NAME_vp in each child.
+ * POLICY_WORDS(NAME) checks that both fit, and makes the types NAME_t and NAME_vp_t. POLICY_STATE(NAME, s) and
+ * POLICY_VP(NAME, v) are the words of the scheduler s and of the child v. They are macros: functions took more of the
+ * BPF stack, though they were inlined.
  */
-#define POLICY_WORDS(name)  \
-	POLICY_STATE(name); \
-	POLICY_VP_STATE(name)
+#define POLICY_STATE(name, s) ((name##_t *)in_register(&h->scheduler[s])->word)
+#define POLICY_VP(name, v) ((name##_vp_t *)HLS_GUARD(hls_vp_words)(h, v))
+#define hls_vp_words(h, v) (in_register(&(h)->vp[v])->word)
 
-/* For schedulers alone. */
-#define POLICY_STATE(name)                                                   \
-	typedef struct name __arena name##_t;                                \
-	static __always_inline name##_t *name##_state(const hls_t *h, u32 s) \
-	{                                                                    \
-		return (name##_t *)in_register(&h->scheduler[s])->word;      \
-	}                                                                    \
-	POLICY_FITS(struct name, "scheduler", HLS_SCHEDULER_WORDS)
-
-/* For children alone. */
-#define POLICY_VP_STATE(name)                                                 \
-	typedef struct name##_vp __arena name##_vp_t;                         \
-	static __always_inline name##_vp_t *name##_vp(const hls_t *h, u32 v)  \
-	{                                                                     \
-		return (name##_vp_t *)HLS_GUARD(hls_vp_words)((hls_t *)h, v); \
-	}                                                                     \
+#define POLICY_WORDS(name)                            \
+	POLICY_SCHEDULER_WORDS(name);                 \
+	typedef struct name##_vp __arena name##_vp_t; \
 	POLICY_FITS(struct name##_vp, "VP", HLS_VP_WORDS)
 
-#define hls_vp_words(h, v) (in_register(&(h)->vp[v])->word)
+/* For a policy that keeps nothing in its children. */
+#define POLICY_SCHEDULER_WORDS(name)          \
+	typedef struct name __arena name##_t; \
+	POLICY_FITS(struct name, "scheduler", HLS_SCHEDULER_WORDS)
+
 #define POLICY_TEXT(number) #number
 #define POLICY_FITS(type, what, words)                        \
 	_Static_assert(sizeof(type) <= sizeof(u64) * (words), \

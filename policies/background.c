@@ -43,12 +43,12 @@ POLICY_WORDS(background);
 static void background_arrive(hls_t *h, u32 v)
 {
 	u64 period = h->vp[v].param[BACKGROUND_PERIOD];
-	background_vp(h, v)->place = period ? period : BACKGROUND_FIRST_PLACE + h->seq++;
+	POLICY_VP(background, v)->place = period ? period : BACKGROUND_FIRST_PLACE + h->seq++;
 }
 
 static void background_enqueue(hls_t *h, u32 s, u32 v)
 {
-	queue_push(h, &background_state(h, s)->ready, v, background_vp(h, v)->place);
+	queue_push(h, &POLICY_STATE(background, s)->ready, v, POLICY_VP(background, v)->place);
 }
 
 static void background_request(hls_t *h, u32 s, u32 v)
@@ -59,12 +59,12 @@ static void background_request(hls_t *h, u32 s, u32 v)
 
 static void background_withdraw(hls_t *h, u32 s, u32 v)
 {
-	queue_remove(h, &background_state(h, s)->ready, v);
+	queue_remove(h, &POLICY_STATE(background, s)->ready, v);
 }
 
 static u32 background_grant(hls_t *h, u32 s, u32 cpu)
 {
-	background_t *background = background_state(h, s);
+	background_t *background = POLICY_STATE(background, s);
 	u32 v = queue_first_usable(h, &background->ready, cpu);
 	if (v)
 		queue_remove(h, &background->ready, v);

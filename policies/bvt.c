@@ -145,26 +145,26 @@ static u64 bvt_warp_ns(hls_t *h, u32 v)
 /* By how much virtual time v, which wants a CPU, is warped now. */
 static u64 bvt_warp(hls_t *h, u32 v)
 {
-	const bvt_vp_t *vp = bvt_vp(h, v);
+	const bvt_vp_t *vp = POLICY_VP(bvt, v);
 	return vp->state == BVT_WARPED ? vp->warp : 0;
 }
 
 /* Updates the warp of v. */
 static void bvt_take_warp(hls_t *h, u32 v)
 {
-	bvt_vp(h, v)->warp = bvt_of(h, v, bvt_warp_ns(h, v));
+	POLICY_VP(bvt, v)->warp = bvt_of(h, v, bvt_warp_ns(h, v));
 }
 
 /* E of a VP that is not RUNNING. */
 static u64 bvt_effective(hls_t *h, u32 v)
 {
-	return bvt_vp(h, v)->actual - bvt_warp(h, v);
+	return POLICY_VP(bvt, v)->actual - bvt_warp(h, v);
 }
 
 /* A of the RUNNING v, which is charged for its run until now. */
 static u64 bvt_running_actual(hls_t *h, u32 v)
 {
-	const bvt_vp_t *vp = bvt_vp(h, v);
+	const bvt_vp_t *vp = POLICY_VP(bvt, v);
 	u64 service = (hls_used_ns(h, v) << VIRTUAL_SHIFT) + vp->rest;
 	return vp->actual + service / h->vp[v].param[BVT_SHARE];
 }
@@ -185,7 +185,7 @@ static u64 bvt_penalty(hls_t *h, u32 s, u32 v, u32 cpu)
 	const vp_t *vp = &h->vp[v];
 	const scheduler_t *sched = &h->scheduler[s];
 	u64 migration_ns = sched->nr_up > 1 ? sched->param[BVT_MIGRATION] : 0;
-	bool is_elsewhere = vp->nr_grants && vp->cpu != cpu && bvt_vp(h, v)->state != BVT_BARRED;
+	bool is_elsewhere = vp->nr_grants && vp->cpu != cpu && POLICY_VP(bvt, v)->state != BVT_BARRED;
 	return migration_ns && is_elsewhere ? virtual_of(migration_ns, 1) : 0;
 }
 
@@ -208,18 +208,18 @@ static u32 bvt_home(hls_t *h, u32 v)
 
 static void bvt_enqueue_apart(hls_t *h, u32 s, u32 v)
 {
-	bvt_t *bvt = bvt_state(h, s);
+	bvt_t *bvt = POLICY_STATE(bvt, s);
 	u32 home = bvt_home(h, v);
 	bool has_home = h->scheduler[s].param[BVT_MIGRATION];
 	queue_push_tree(h, has_home ? &bvt->home[home] : &bvt->ready.tree, v, bvt_effective(h, v), h->seq);
 	if (has_home)
 		bvt->homes |= 1ULL << home;
-	heap_push(h, &bvt->actuals, v, bvt_vp(h, v)->actual, h->seq++);
+	heap_push(h, &bvt->actuals, v, POLICY_VP(bvt, v)->actual, h->seq++);
 }
 
 static void bvt_dequeue_apart(hls_t *h, u32 s, u32 v)
 {
-	bvt_t *bvt = bvt_state(h, s);
+	bvt_t *bvt = POLICY_STATE(bvt, s);
 	u32 home = bvt_home(h, v);
 	bool has_home = h->scheduler[s].param[BVT_MIGRATION];
 	queue_remove_tree(h, has_home ? &bvt->home[home] : &bvt->ready.tree, v);
@@ -230,19 +230,19 @@ static void bvt_dequeue_apart(hls_t *h, u32 s, u32 v)
 
 static u64 bvt_bar_end(hls_t *h, u32 v)
 {
-	return bvt_vp(h, v)->warped_at + h->vp[v].param[BVT_UNWARP];
+	return POLICY_VP(bvt, v)->warped_at + h->vp[v].param[BVT_UNWARP];
 }
 
 static void bvt_set_timer(hls_t *h, u32 s)
 {
-	u32 first = bvt_state(h, s)->bars;
+	u32 first = POLICY_STATE(bvt, s)->bars;
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
 static void bvt_enqueue(hls_t *h, u32 s, u32 v)
 {
-	bvt_t *bvt = bvt_state(h, s);
-	const bvt_vp_t *vp = bvt_vp(h, v);
+	bvt_t *bvt = POLICY_STATE(bvt, s);
+	const bvt_vp_t *vp = POLICY_VP(bvt, v);
 	if (vp->state == BVT_BARRED) {
 		queue_push_tree(h, &bvt->barred, v, vp->actual, h->seq);
 		heap_push(h, &bvt->bars, v, bvt_bar_end(h, v), h->seq++);
@@ -256,8 +256,8 @@ static void bvt_enqueue(hls_t *h, u32 s, u32 v)
 
 static void bvt_dequeue(hls_t *h, u32 s, u32 v)
 {
-	bvt_t *bvt = bvt_state(h, s);
-	if (bvt_vp(h, v)->state == BVT_BARRED) {
+	bvt_t *bvt = POLICY_STATE(bvt, s);
+	if (POLICY_VP(bvt, v)->state == BVT_BARRED) {
 		queue_remove_tree(h, &bvt->barred, v);
 		heap_remove(h, &bvt->bars, v);
 		bvt_set_timer(h, s);
@@ -279,7 +279,7 @@ static u32 bvt_earlier(hls_t *h, u32 s, u32 v, u32 w, u32 cpu)
 /* Of the first VPs of all CPUs' search trees, the one with the least E on this CPU. */
 HLS_RARE_FUNC u32 bvt_first_of_homes(hls_t *h __arg_arena, u32 s, u32 cpu)
 {
-	bvt_t *bvt = bvt_state(h, s);
+	bvt_t *bvt = POLICY_STATE(bvt, s);
 	u64 homes = bvt->homes;
 	u32 first = 0;
 	for (u32 i = opaque(0); i < HLS_MAX_CPUS && homes && can_loop; i++) {
@@ -294,7 +294,7 @@ HLS_RARE_FUNC u32 bvt_first_of_homes(hls_t *h __arg_arena, u32 s, u32 cpu)
 /* The READY VP with the least E that can use the CPU; 0: none. */
 HLS_RARE_BODY u32 bvt_first(hls_t *h, u32 s, u32 cpu)
 {
-	bvt_t *bvt = bvt_state(h, s);
+	bvt_t *bvt = POLICY_STATE(bvt, s);
 	u32 barred = bvt->barred ? queue_first_usable_of_tree(h, bvt->barred, cpu) : 0;
 	u32 first = bvt->homes ? bvt_first_of_homes(h, s, cpu) : queue_first_usable(h, &bvt->ready, cpu);
 	return bvt_earlier(h, s, first, barred, cpu);
@@ -303,21 +303,21 @@ HLS_RARE_BODY u32 bvt_first(hls_t *h, u32 s, u32 cpu)
 /* `least`, or A of v if that is less; v is READY, or 0. */
 static u64 bvt_lesser(hls_t *h, u32 v, u64 least)
 {
-	u64 actual = v ? bvt_vp(h, v)->actual : least;
+	u64 actual = v ? POLICY_VP(bvt, v)->actual : least;
 	return virtual_before(actual, least) ? actual : least;
 }
 
 /* The least A of the RUNNING VPs; if none runs, BVT_NONE ahead of the greatest A. */
 HLS_RARE_FUNC u64 bvt_least_running(hls_t *h __arg_arena, u32 s)
 {
-	u64 least = bvt_state(h, s)->greatest + BVT_NONE;
+	u64 least = POLICY_STATE(bvt, s)->greatest + BVT_NONE;
 	for_each_up (h, u, s) {
 		u32 v = hls_running_by(h, s, u);
 		u64 actual = v ? bvt_running_actual(h, v) : least;
 		if (virtual_before(actual, least))
 			least = actual;
-		if (v && !virtual_before(actual, bvt_state(h, s)->now))
-			bvt_vp(h, v)->is_behind = 0;
+		if (v && !virtual_before(actual, POLICY_STATE(bvt, s)->now))
+			POLICY_VP(bvt, v)->is_behind = 0;
 	}
 	return least;
 }
@@ -325,7 +325,7 @@ HLS_RARE_FUNC u64 bvt_least_running(hls_t *h __arg_arena, u32 s)
 /* Advances the scheduler's virtual time to `least`, or to the least A of the queued VPs if that is less. */
 HLS_RARE_FUNC u32 bvt_advance_to(hls_t *h __arg_arena, u32 s, u64 least)
 {
-	bvt_t *bvt = bvt_state(h, s);
+	bvt_t *bvt = POLICY_STATE(bvt, s);
 	least = bvt_lesser(h, bvt->ready.heap, least);
 	least = bvt_lesser(h, bvt->actuals, least);
 	least = bvt_lesser(h, queue_first_of_tree(h, bvt->barred), least);
@@ -348,7 +348,7 @@ static void bvt_advance(hls_t *h, u32 s)
  */
 HLS_RARE_FUNC u32 bvt_current(hls_t *h __arg_arena, u32 s)
 {
-	bvt_t *bvt = bvt_state(h, s);
+	bvt_t *bvt = POLICY_STATE(bvt, s);
 	u32 running = hls_running_by(h, s, h->scheduler[s].first_up);
 	u32 first = bvt_earlier(h, s, queue_first(h, &bvt->ready), queue_first_of_tree(h, bvt->barred), 0);
 	if (!running || !first)
@@ -363,7 +363,7 @@ HLS_RARE_FUNC u32 bvt_current(hls_t *h __arg_arena, u32 s)
 static u64 bvt_warp_above_ns(hls_t *h, u32 s, u32 v)
 {
 	u64 threshold_ns = h->scheduler[s].param[BVT_THRESHOLD];
-	u64 warp_ns = v && bvt_vp(h, v)->state == BVT_WARPED ? bvt_warp_ns(h, v) : 0;
+	u64 warp_ns = v && POLICY_VP(bvt, v)->state == BVT_WARPED ? bvt_warp_ns(h, v) : 0;
 	if (!threshold_ns)
 		return warp_ns;
 	return warp_ns >= threshold_ns ? BVT_MOST_WARP : 0;
@@ -377,7 +377,7 @@ HLS_RARE_FUNC u32 bvt_tell_of(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	u64 told = 0;
 	const scheduler_t *sched = &h->scheduler[s];
-	if (bvt_state(h, s)->warpers && sched->nr_up == 1 && !sched->param[BVT_MIGRATION])
+	if (POLICY_STATE(bvt, s)->warpers && sched->nr_up == 1 && !sched->param[BVT_MIGRATION])
 		told = 1 + bvt_warp_above_ns(h, s, v);
 	hls_tell_parents(h, s, HLS_TOLD_WARP, told);
 	return 0;
@@ -392,14 +392,14 @@ HLS_RARE_BODY u32 bvt_tell(hls_t *h, u32 s)
 /* The same after a change, if s has children with warps. */
 static void bvt_has_changed(hls_t *h, u32 s)
 {
-	if (unlikely(bvt_state(h, s)->warpers))
+	if (unlikely(POLICY_STATE(bvt, s)->warpers))
 		bvt_tell(h, s);
 }
 
 /* v warps from now on if something is left of its limit, which may be renewed here; otherwise v is BARRED. */
 static void bvt_begin_warp(hls_t *h, u32 v)
 {
-	bvt_vp_t *vp = bvt_vp(h, v);
+	bvt_vp_t *vp = POLICY_VP(bvt, v);
 	u64 limit_ns = h->vp[v].param[BVT_LIMIT];
 	if (!vp->warped_at || h->now_ns >= bvt_bar_end(h, v))
 		vp->left_ns = limit_ns;
@@ -409,7 +409,7 @@ static void bvt_begin_warp(hls_t *h, u32 v)
 /* Obeys the last message to v (`on` or `off`). v wants a CPU and has been charged. */
 static void bvt_obey(hls_t *h, u32 v)
 {
-	bvt_vp_t *vp = bvt_vp(h, v);
+	bvt_vp_t *vp = POLICY_VP(bvt, v);
 	if (vp->is_off)
 		vp->state = BVT_UNWARPED;
 	else if (h->vp[v].param[BVT_WARP])
@@ -431,7 +431,7 @@ HLS_RARE_FUNC u32 bvt_cut_slice(hls_t *h __arg_arena, u32 s, u32 v, u32 running)
 {
 	if (!running || !hls_usable(&h->vp[v], h->vp[running].cpu))
 		return 0;
-	bvt_vp_t *vp = bvt_vp(h, running);
+	bvt_vp_t *vp = POLICY_VP(bvt, running);
 	u64 effective = bvt_effective_on(h, s, v, h->vp[running].cpu);
 	s64 ahead = effective - bvt_running_effective(h, running);
 	if (ahead < 0)
@@ -459,8 +459,8 @@ static u64 bvt_credit(hls_t *h, u32 s, u32 v)
 /* bvt_request() without telling the schedulers above. A function of its own, to save stack. */
 HLS_RARE_FUNC u32 bvt_wake(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	bvt_t *bvt = bvt_state(h, s);
-	bvt_vp_t *vp = bvt_vp(h, v);
+	bvt_t *bvt = POLICY_STATE(bvt, s);
+	bvt_vp_t *vp = POLICY_VP(bvt, v);
 	bvt_advance(h, s);
 	u64 least = bvt->now - bvt_credit(h, s, v);
 	bool forgotten = h->now_ns - vp->released_at > VIRTUAL_FORGET_NS;
@@ -486,7 +486,7 @@ static void bvt_request(hls_t *h, u32 s, u32 v)
 /* v no longer wants a CPU. */
 static void bvt_end(hls_t *h, u32 s, u32 v)
 {
-	bvt_vp_t *vp = bvt_vp(h, v);
+	bvt_vp_t *vp = POLICY_VP(bvt, v);
 	vp->state = BVT_UNWARPED;
 	vp->keeps = vp->loses = vp->told = 0;
 	vp->released_at = h->now_ns;
@@ -514,7 +514,7 @@ static u64 bvt_next_turn(hls_t *h, u32 s, u32 v, u32 cpu)
 /* The slice of v: its turn, but no more than is left of its limit, and not beyond the end of its bar. */
 static u64 bvt_slice(hls_t *h, u32 v, u64 turn_ns)
 {
-	const bvt_vp_t *vp = bvt_vp(h, v);
+	const bvt_vp_t *vp = POLICY_VP(bvt, v);
 	u64 end_ns = HLS_NEVER;
 	if (bvt_warp(h, v) && h->vp[v].param[BVT_LIMIT])
 		end_ns = vp->left_ns;
@@ -528,7 +528,7 @@ static u64 bvt_slice(hls_t *h, u32 v, u64 turn_ns)
  */
 static u32 bvt_keeper(hls_t *h, u32 s, u32 cpu)
 {
-	bvt_t *bvt = bvt_state(h, s);
+	bvt_t *bvt = POLICY_STATE(bvt, s);
 	u32 v = bvt->keeper;
 	bvt->keeper = 0;
 	const vp_t *vp = &h->vp[v];
@@ -554,7 +554,7 @@ static u32 bvt_grant(hls_t *h, u32 s, u32 cpu)
 		bvt_dequeue(h, s, v);
 		h->slice_ns = bvt_slice(h, v, bvt_next_turn(h, s, v, cpu));
 	}
-	if (unlikely(bvt_state(h, s)->warpers))
+	if (unlikely(POLICY_STATE(bvt, s)->warpers))
 		bvt_tell_of(h, s, v);
 	return v;
 }
@@ -569,8 +569,8 @@ static u64 bvt_units(hls_t *h, u32 s, u64 used_ns)
 /* v ran for used_ns: A advances by charged_ns / share; a warped run also uses up v's limit. */
 static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns, u64 charged_ns)
 {
-	bvt_t *bvt = bvt_state(h, s);
-	bvt_vp_t *vp = bvt_vp(h, v);
+	bvt_t *bvt = POLICY_STATE(bvt, s);
+	bvt_vp_t *vp = POLICY_VP(bvt, v);
 	u64 share = h->vp[v].param[BVT_SHARE];
 	u64 service = (charged_ns << VIRTUAL_SHIFT) + vp->rest, quotient = service / share;
 	vp->actual += quotient;
@@ -592,8 +592,8 @@ static void bvt_charge(hls_t *h, u32 s, u32 v, u64 used_ns, u64 charged_ns)
 
 static void bvt_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	bvt_t *bvt = bvt_state(h, s);
-	bvt_vp_t *vp = bvt_vp(h, v);
+	bvt_t *bvt = POLICY_STATE(bvt, s);
+	bvt_vp_t *vp = POLICY_VP(bvt, v);
 	/* A VP that goes on is charged exactly: only the end of a run is rounded up to a unit. */
 	bool goes_on = vp->keeps && !vp->loses;
 	bvt_charge(h, s, v, used_ns, goes_on ? used_ns : bvt_units(h, s, used_ns));
@@ -628,7 +628,7 @@ static bool bvt_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 /* Ends the bars that are over, one at each call: their VPs are WARPED. */
 static u32 bvt_timer(hls_t *h, u32 s)
 {
-	bvt_t *bvt = bvt_state(h, s);
+	bvt_t *bvt = POLICY_STATE(bvt, s);
 	u32 v = bvt->bars;
 	if (v && h->node[v].key <= h->now_ns) {
 		bvt_dequeue(h, s, v);
@@ -645,7 +645,7 @@ static u32 bvt_timer(hls_t *h, u32 s)
 static s64 bvt_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
 {
 	(void)payload;
-	bvt_vp_t *vp = bvt_vp(h, v);
+	bvt_vp_t *vp = POLICY_VP(bvt, v);
 	vp->is_off = message == BVT_OFF;
 	if (h->vp[v].state == HLS_RUNNING) {
 		/* It is charged first, for what it did before. */
@@ -674,7 +674,7 @@ HLS_RARE_FUNC u32 bvt_requeue(hls_t *h __arg_arena, u32 s, u32 v)
 /* The scheduler below v runs, or is going to run, a child with another warp than the child before. */
 static void bvt_told(hls_t *h, u32 s, u32 v)
 {
-	if (bvt_vp(h, v)->warp == bvt_of(h, v, bvt_warp_ns(h, v)))
+	if (POLICY_VP(bvt, v)->warp == bvt_of(h, v, bvt_warp_ns(h, v)))
 		return;
 	if (h->vp[v].state == HLS_RUNNING) {
 		/* It is charged first, for what it did before. */
@@ -688,9 +688,9 @@ static void bvt_told(hls_t *h, u32 s, u32 v)
 /* No READY VP is behind by more than its credit, no VP has more left than its limit, and WAITING VPs are UNWARPED. */
 static bool bvt_check_invariants(hls_t *h, u32 s)
 {
-	u64 now = bvt_state(h, s)->now;
+	u64 now = POLICY_STATE(bvt, s)->now;
 	for_each_child (h, v, s) {
-		const bvt_vp_t *vp = bvt_vp(h, v);
+		const bvt_vp_t *vp = POLICY_VP(bvt, v);
 		u64 least = vp->is_behind ? now - bvt_of(h, v, h->scheduler[s].param[BVT_CREDIT]) : now;
 		if (h->vp[v].state == HLS_READY && virtual_before(vp->actual, least))
 			return false;
@@ -705,12 +705,12 @@ static bool bvt_check_invariants(hls_t *h, u32 s)
 /* After a change of parameters, a VP has no more left than its new limit. */
 static s64 bvt_register_vp(hls_t *h, u32 s, u32 v)
 {
-	bvt_vp_t *vp = bvt_vp(h, v);
+	bvt_vp_t *vp = POLICY_VP(bvt, v);
 	u64 limit_ns = h->vp[v].param[BVT_LIMIT];
 	if (vp->left_ns > limit_ns)
 		vp->left_ns = limit_ns;
 	if (h->vp[v].param[BVT_WARP])
-		bvt_state(h, s)->warpers++;
+		POLICY_STATE(bvt, s)->warpers++;
 	return 0;
 }
 
@@ -718,7 +718,7 @@ static void bvt_unregister_vp(hls_t *h, u32 s, u32 v)
 {
 	if (!h->vp[v].param[BVT_WARP])
 		return;
-	bvt_state(h, s)->warpers--;
+	POLICY_STATE(bvt, s)->warpers--;
 	bvt_tell(h, s);
 }
 

@@ -55,7 +55,7 @@ POLICY_WORDS(cbs);
 static s64 cbs_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
-	budget_t *budget = &cbs_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(cbs, v)->budget;
 	s64 most_ns = h->vp[v].param[CBS_BUDGET];
 	if (h->vp[v].param[CBS_BUDGET] > h->vp[v].param[CBS_PERIOD])
 		return -HLS_E_PARAM;
@@ -66,12 +66,12 @@ static s64 cbs_register_vp(hls_t *h, u32 s, u32 v)
 
 static u64 cbs_deadline(hls_t *h, u32 v)
 {
-	return cbs_vp(h, v)->budget.end_at;
+	return POLICY_VP(cbs, v)->budget.end_at;
 }
 
 static void cbs_wake(hls_t *h, u32 v)
 {
-	budget_t *budget = &cbs_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(cbs, v)->budget;
 	u64 amount_ns = h->vp[v].param[CBS_BUDGET], period_ns = h->vp[v].param[CBS_PERIOD];
 	if (h->now_ns < budget->end_at) {
 		s64 bearable_ns = hls_mul_div_floor(budget->end_at - h->now_ns, amount_ns, period_ns);
@@ -88,7 +88,7 @@ static void cbs_wake(hls_t *h, u32 v)
 /* A soft server without budget gets the next one at once, a hard server when its deadline has passed. */
 static void cbs_replenish(hls_t *h, u32 v)
 {
-	budget_t *budget = &cbs_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(cbs, v)->budget;
 	u64 amount_ns = h->vp[v].param[CBS_BUDGET], period_ns = h->vp[v].param[CBS_PERIOD];
 	if (!h->vp[v].param[CBS_SOFT]) {
 		budget_renew_if_over(h, v, budget, amount_ns, period_ns);
@@ -104,16 +104,16 @@ static void cbs_replenish(hls_t *h, u32 v)
 
 static void cbs_set_timer(hls_t *h, u32 s)
 {
-	u32 first = cbs_state(h, s)->depleted;
+	u32 first = POLICY_STATE(cbs, s)->depleted;
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
 /* The VP is READY: it is queued if it has budget, else throttled. */
 static void cbs_enqueue(hls_t *h, u32 s, u32 v)
 {
-	cbs_t *cbs = cbs_state(h, s);
+	cbs_t *cbs = POLICY_STATE(cbs, s);
 	cbs_replenish(h, v);
-	if (cbs_vp(h, v)->budget.left_ns > 0) {
+	if (POLICY_VP(cbs, v)->budget.left_ns > 0) {
 		queue_push(h, &cbs->ready, v, cbs_deadline(h, v));
 		return;
 	}
@@ -130,7 +130,7 @@ static void cbs_request(hls_t *h, u32 s, u32 v)
 
 static void cbs_withdraw(hls_t *h, u32 s, u32 v)
 {
-	cbs_t *cbs = cbs_state(h, s);
+	cbs_t *cbs = POLICY_STATE(cbs, s);
 	if (!(h->vp[v].flags & HLS_THROTTLED)) {
 		queue_remove(h, &cbs->ready, v);
 		return;
@@ -142,7 +142,7 @@ static void cbs_withdraw(hls_t *h, u32 s, u32 v)
 /* The budget that v has; for a hard server, not beyond its deadline. */
 static u64 cbs_slice(hls_t *h, u32 v)
 {
-	const budget_t *budget = &cbs_vp(h, v)->budget;
+	const budget_t *budget = &POLICY_VP(cbs, v)->budget;
 	u64 left_ns = budget->left_ns, lasts_ns = budget->end_at - h->now_ns;
 	return h->vp[v].param[CBS_SOFT] || left_ns < lasts_ns ? left_ns : lasts_ns;
 }
@@ -150,7 +150,7 @@ static u64 cbs_slice(hls_t *h, u32 v)
 /* Hard servers with deadlines that passed while they were READY get new deadlines first. */
 static u32 cbs_grant(hls_t *h, u32 s, u32 cpu)
 {
-	cbs_t *cbs = cbs_state(h, s);
+	cbs_t *cbs = POLICY_STATE(cbs, s);
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && can_loop; i++) {
 		u32 v = queue_first_usable(h, &cbs->ready, cpu);
 		if (!v)
@@ -168,7 +168,7 @@ static u32 cbs_grant(hls_t *h, u32 s, u32 cpu)
 
 static void cbs_charge(hls_t *h, u32 v, u64 used_ns)
 {
-	budget_t *budget = &cbs_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(cbs, v)->budget;
 	if (h->vp[v].param[CBS_SOFT])
 		budget_use(budget, used_ns);
 	else
@@ -196,7 +196,7 @@ static bool cbs_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 /* The deadline of the first depleted VP has passed. */
 static u32 cbs_timer(hls_t *h, u32 s)
 {
-	cbs_t *cbs = cbs_state(h, s);
+	cbs_t *cbs = POLICY_STATE(cbs, s);
 	u32 v = cbs->depleted;
 	if (!v || h->node[v].key > h->now_ns) {
 		cbs_set_timer(h, s);
@@ -204,7 +204,7 @@ static u32 cbs_timer(hls_t *h, u32 s)
 	}
 	heap_remove(h, &cbs->depleted, v);
 	cbs_replenish(h, v);
-	if (cbs_vp(h, v)->budget.left_ns > 0) {
+	if (POLICY_VP(cbs, v)->budget.left_ns > 0) {
 		hls_unthrottle(h, v);
 		queue_push(h, &cbs->ready, v, cbs_deadline(h, v));
 	} else {
@@ -217,7 +217,7 @@ static u32 cbs_timer(hls_t *h, u32 s)
 static bool cbs_check_invariants(hls_t *h, u32 s)
 {
 	for_each_child (h, v, s) {
-		s64 left_ns = cbs_vp(h, v)->budget.left_ns;
+		s64 left_ns = POLICY_VP(cbs, v)->budget.left_ns;
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (left_ns > (s64)h->vp[v].param[CBS_BUDGET])
 			return false;

@@ -60,18 +60,18 @@ static s64 constant_utilisation_server_register_vp(hls_t *h, u32 s, u32 v)
 
 static u64 constant_utilisation_server_deadline(hls_t *h, u32 v)
 {
-	return constant_utilisation_server_vp(h, v)->budget.end_at;
+	return POLICY_VP(constant_utilisation_server, v)->budget.end_at;
 }
 
 static bool constant_utilisation_server_has_budget(hls_t *h, u32 v)
 {
-	return constant_utilisation_server_vp(h, v)->budget.left_ns > 0;
+	return POLICY_VP(constant_utilisation_server, v)->budget.left_ns > 0;
 }
 
 /* If the VP's job is due, the next one begins. */
 static void constant_utilisation_server_renew_if_over(hls_t *h, u32 v)
 {
-	budget_renew_if_over(h, v, &constant_utilisation_server_vp(h, v)->budget,
+	budget_renew_if_over(h, v, &POLICY_VP(constant_utilisation_server, v)->budget,
 			     h->vp[v].param[CONSTANT_UTILISATION_SERVER_BUDGET],
 			     h->vp[v].param[CONSTANT_UTILISATION_SERVER_PERIOD]);
 }
@@ -79,7 +79,7 @@ static void constant_utilisation_server_renew_if_over(hls_t *h, u32 v)
 /* The child sleeps: its job is done, and was due as early as its length demands, rounded up. */
 static void constant_utilisation_server_finish(hls_t *h, u32 v)
 {
-	budget_t *budget = &constant_utilisation_server_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(constant_utilisation_server, v)->budget;
 	const u64 __arena *param = h->vp[v].param;
 	if (budget->left_ns <= 0)
 		return;
@@ -90,14 +90,14 @@ static void constant_utilisation_server_finish(hls_t *h, u32 v)
 
 static void constant_utilisation_server_set_timer(hls_t *h, u32 s)
 {
-	u32 first = constant_utilisation_server_state(h, s)->depleted;
+	u32 first = POLICY_STATE(constant_utilisation_server, s)->depleted;
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
 /* The VP is READY: it is queued if it has budget, else throttled. */
 static void constant_utilisation_server_enqueue(hls_t *h, u32 s, u32 v)
 {
-	constant_utilisation_server_t *server = constant_utilisation_server_state(h, s);
+	constant_utilisation_server_t *server = POLICY_STATE(constant_utilisation_server, s);
 	u64 deadline_at = constant_utilisation_server_deadline(h, v);
 	if (constant_utilisation_server_has_budget(h, v)) {
 		queue_push(h, &server->ready, v, deadline_at);
@@ -110,7 +110,7 @@ static void constant_utilisation_server_enqueue(hls_t *h, u32 s, u32 v)
 
 static void constant_utilisation_server_request(hls_t *h, u32 s, u32 v)
 {
-	budget_t *budget = &constant_utilisation_server_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(constant_utilisation_server, v)->budget;
 	const u64 __arena *param = h->vp[v].param;
 	h->vp[v].flags &= ~HLS_RESUMED;
 	if (h->now_ns >= budget->end_at)
@@ -121,7 +121,7 @@ static void constant_utilisation_server_request(hls_t *h, u32 s, u32 v)
 
 static void constant_utilisation_server_withdraw(hls_t *h, u32 s, u32 v)
 {
-	constant_utilisation_server_t *server = constant_utilisation_server_state(h, s);
+	constant_utilisation_server_t *server = POLICY_STATE(constant_utilisation_server, s);
 	if (h->vp[v].flags & HLS_THROTTLED) {
 		heap_remove(h, &server->depleted, v);
 		constant_utilisation_server_set_timer(h, s);
@@ -134,12 +134,12 @@ static void constant_utilisation_server_withdraw(hls_t *h, u32 s, u32 v)
 /* VPs with jobs that became due while they were READY begin new jobs first. */
 static u32 constant_utilisation_server_grant(hls_t *h, u32 s, u32 cpu)
 {
-	constant_utilisation_server_t *server = constant_utilisation_server_state(h, s);
+	constant_utilisation_server_t *server = POLICY_STATE(constant_utilisation_server, s);
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && can_loop; i++) {
 		u32 v = queue_first_usable(h, &server->ready, cpu);
 		if (!v)
 			return 0;
-		const budget_t *budget = &constant_utilisation_server_vp(h, v)->budget;
+		const budget_t *budget = &POLICY_VP(constant_utilisation_server, v)->budget;
 		queue_remove(h, &server->ready, v);
 		if (h->now_ns < budget->end_at) {
 			u64 left_ns = budget->left_ns, lasts_ns = budget->end_at - h->now_ns;
@@ -154,7 +154,7 @@ static u32 constant_utilisation_server_grant(hls_t *h, u32 s, u32 cpu)
 
 static void constant_utilisation_server_charge(hls_t *h, u32 v, u64 used_ns)
 {
-	budget_charge(h, v, &constant_utilisation_server_vp(h, v)->budget,
+	budget_charge(h, v, &POLICY_VP(constant_utilisation_server, v)->budget,
 		      h->vp[v].param[CONSTANT_UTILISATION_SERVER_BUDGET],
 		      h->vp[v].param[CONSTANT_UTILISATION_SERVER_PERIOD], used_ns);
 }
@@ -182,7 +182,7 @@ static bool constant_utilisation_server_preempts(hls_t *h, u32 s, u32 ready, u32
 /* The deadline of the first depleted VP has passed. */
 static u32 constant_utilisation_server_timer(hls_t *h, u32 s)
 {
-	constant_utilisation_server_t *server = constant_utilisation_server_state(h, s);
+	constant_utilisation_server_t *server = POLICY_STATE(constant_utilisation_server, s);
 	u32 v = server->depleted;
 	if (!v || h->node[v].key > h->now_ns) {
 		constant_utilisation_server_set_timer(h, s);
@@ -203,7 +203,7 @@ static u32 constant_utilisation_server_timer(hls_t *h, u32 s)
 static bool constant_utilisation_server_check_invariants(hls_t *h, u32 s)
 {
 	for_each_child (h, v, s) {
-		s64 left_ns = constant_utilisation_server_vp(h, v)->budget.left_ns;
+		s64 left_ns = POLICY_VP(constant_utilisation_server, v)->budget.left_ns;
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (left_ns > (s64)h->vp[v].param[CONSTANT_UTILISATION_SERVER_BUDGET] ||
 		    left_ns < -(s64)HLS_MOST_DEBT_NS)

@@ -69,8 +69,8 @@ static u64 eevdf_share(hls_t *h, u32 v)
 /* v counts from now on, or no longer counts. */
 static void eevdf_set_counts(hls_t *h, u32 s, u32 v, bool counts)
 {
-	eevdf_t *eevdf = eevdf_state(h, s);
-	eevdf_vp_t *vp = eevdf_vp(h, v);
+	eevdf_t *eevdf = POLICY_STATE(eevdf, s);
+	eevdf_vp_t *vp = POLICY_VP(eevdf, v);
 	if (vp->counts == counts)
 		return;
 	vp->counts = counts;
@@ -100,7 +100,7 @@ static void eevdf_move_on(eevdf_t *eevdf, u64 by)
 /* If V is at most `ahead` behind the first of `leaving`: advances V to it, stops counting that VP, and returns true. */
 static bool eevdf_catch_up(hls_t *h, u32 s, u64 ahead)
 {
-	eevdf_t *eevdf = eevdf_state(h, s);
+	eevdf_t *eevdf = POLICY_STATE(eevdf, s);
 	u32 v = eevdf->leaving;
 	if (!v || virtual_before(eevdf->now + ahead, h->node[v].key))
 		return false;
@@ -122,7 +122,7 @@ static bool eevdf_catch_up(hls_t *h, u32 s, u64 ahead)
  */
 HLS_RARE_FUNC u32 eevdf_advance(hls_t *h __arg_arena, u32 s, s64 given_ns)
 {
-	eevdf_t *eevdf = eevdf_state(h, s);
+	eevdf_t *eevdf = POLICY_STATE(eevdf, s);
 	eevdf->service += given_ns * (1LL << VIRTUAL_SHIFT);
 	if (!eevdf->weight || eevdf->service < 0)
 		return 0;
@@ -155,7 +155,7 @@ static bool eevdf_is_late(const eevdf_t *eevdf)
 /* Advances V by the CPU time that v has had since the last such advance; `used_ns` counts from the grant of v. */
 static void eevdf_advance_by(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	eevdf_vp_t *vp = eevdf_vp(h, v);
+	eevdf_vp_t *vp = POLICY_VP(eevdf, v);
 	s64 given_ns = used_ns - vp->since;
 	vp->since = used_ns;
 	eevdf_advance(h, s, given_ns);
@@ -180,8 +180,8 @@ static bool eevdf_is_due(const eevdf_t *eevdf, u64 ve)
 /* The READY v waits for its request to become eligible, or for its turn. */
 static void eevdf_enqueue(hls_t *h, u32 s, u32 v)
 {
-	eevdf_t *eevdf = eevdf_state(h, s);
-	eevdf_vp_t *vp = eevdf_vp(h, v);
+	eevdf_t *eevdf = POLICY_STATE(eevdf, s);
+	eevdf_vp_t *vp = POLICY_VP(eevdf, v);
 	if (vp->is_eligible)
 		queue_push(h, &eevdf->eligible, v, vp->deadline);
 	else
@@ -191,32 +191,32 @@ static void eevdf_enqueue(hls_t *h, u32 s, u32 v)
 /* v begins a new request. */
 static void eevdf_begin_request(hls_t *h, u32 s, u32 v)
 {
-	eevdf_vp_t *vp = eevdf_vp(h, v);
+	eevdf_vp_t *vp = POLICY_VP(eevdf, v);
 	u64 asked_ns = h->vp[v].param[EEVDF_REQUEST];
 	vp->left_ns = asked_ns ? asked_ns : h->scheduler[s].param[EEVDF_QUANTUM];
 	vp->deadline = vp->used + virtual_of(vp->left_ns, eevdf_share(h, v));
-	vp->is_eligible = eevdf_is_due(eevdf_state(h, s), vp->used);
+	vp->is_eligible = eevdf_is_due(POLICY_STATE(eevdf, s), vp->used);
 }
 
 /* The first VP of `future`, if its request is eligible now; 0: there is none. */
 static u32 eevdf_due(hls_t *h, const eevdf_t *eevdf)
 {
 	u32 v = queue_first(h, &eevdf->future);
-	return v && eevdf_is_due(eevdf, eevdf_vp(h, v)->used) ? v : 0;
+	return v && eevdf_is_due(eevdf, POLICY_VP(eevdf, v)->used) ? v : 0;
 }
 
 /* Moves v, the first VP of `future`, to `eligible`. */
 static void eevdf_bring_over(hls_t *h, u32 s, u32 v)
 {
-	queue_remove(h, &eevdf_state(h, s)->future, v);
-	eevdf_vp(h, v)->is_eligible = 1;
+	queue_remove(h, &POLICY_STATE(eevdf, s)->future, v);
+	POLICY_VP(eevdf, v)->is_eligible = 1;
 	eevdf_enqueue(h, s, v);
 }
 
 static void eevdf_request(hls_t *h, u32 s, u32 v)
 {
-	eevdf_t *eevdf = eevdf_state(h, s);
-	eevdf_vp_t *vp = eevdf_vp(h, v);
+	eevdf_t *eevdf = POLICY_STATE(eevdf, s);
+	eevdf_vp_t *vp = POLICY_VP(eevdf, v);
 	if (vp->counts)
 		heap_remove(h, &eevdf->leaving, v);
 	eevdf_advance_to_now(h, s);
@@ -232,8 +232,8 @@ static void eevdf_request(hls_t *h, u32 s, u32 v)
 /* v no longer wants a CPU: it counts until V has caught up with it. */
 static void eevdf_leave(hls_t *h, u32 s, u32 v)
 {
-	eevdf_t *eevdf = eevdf_state(h, s);
-	eevdf_vp_t *vp = eevdf_vp(h, v);
+	eevdf_t *eevdf = POLICY_STATE(eevdf, s);
+	eevdf_vp_t *vp = POLICY_VP(eevdf, v);
 	vp->since = h->now_ns;
 	if (virtual_before(eevdf->now, vp->used))
 		heap_push(h, &eevdf->leaving, v, vp->used, h->seq++);
@@ -243,15 +243,15 @@ static void eevdf_leave(hls_t *h, u32 s, u32 v)
 
 static void eevdf_withdraw(hls_t *h, u32 s, u32 v)
 {
-	eevdf_t *eevdf = eevdf_state(h, s);
-	queue_remove(h, eevdf_vp(h, v)->is_eligible ? &eevdf->eligible : &eevdf->future, v);
+	eevdf_t *eevdf = POLICY_STATE(eevdf, s);
+	queue_remove(h, POLICY_VP(eevdf, v)->is_eligible ? &eevdf->eligible : &eevdf->future, v);
 	eevdf_advance_to_now(h, s);
 	eevdf_leave(h, s, v);
 }
 
 static u32 eevdf_grant(hls_t *h, u32 s, u32 cpu)
 {
-	eevdf_t *eevdf = eevdf_state(h, s);
+	eevdf_t *eevdf = POLICY_STATE(eevdf, s);
 	u32 v = eevdf_due(h, eevdf);
 	if (v)
 		eevdf_bring_over(h, s, v);
@@ -267,10 +267,10 @@ static u32 eevdf_grant(hls_t *h, u32 s, u32 cpu)
 			return 0;
 		queue_remove(h, &eevdf->future, v);
 		/* All VPs that can run here have had too much: V jumps. */
-		if (!h->scheduler[s].nr_running && !eevdf_is_due(eevdf, eevdf_vp(h, v)->used))
-			eevdf_skip_to(eevdf, eevdf_vp(h, v)->used);
+		if (!h->scheduler[s].nr_running && !eevdf_is_due(eevdf, POLICY_VP(eevdf, v)->used))
+			eevdf_skip_to(eevdf, POLICY_VP(eevdf, v)->used);
 	}
-	eevdf_vp_t *vp = eevdf_vp(h, v);
+	eevdf_vp_t *vp = POLICY_VP(eevdf, v);
 	u64 quantum_ns = h->scheduler[s].param[EEVDF_QUANTUM];
 	vp->is_eligible = 1;
 	vp->since = 0;
@@ -281,7 +281,7 @@ static u32 eevdf_grant(hls_t *h, u32 s, u32 cpu)
 /* v ran for used_ns: ve advances by used / share. */
 static void eevdf_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	eevdf_vp_t *vp = eevdf_vp(h, v);
+	eevdf_vp_t *vp = POLICY_VP(eevdf, v);
 	u64 service = (used_ns << VIRTUAL_SHIFT) + vp->rest, quotient = service / eevdf_share(h, v);
 	eevdf_advance_by(h, s, v, used_ns);
 	vp->used += quotient;
@@ -291,7 +291,7 @@ static void eevdf_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 
 static void eevdf_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	eevdf_vp_t *vp = eevdf_vp(h, v);
+	eevdf_vp_t *vp = POLICY_VP(eevdf, v);
 	eevdf_charge(h, s, v, used_ns);
 	if (!vp->left_ns || (h->vp[v].flags & HLS_YIELDED))
 		eevdf_begin_request(h, s, v);
@@ -308,21 +308,21 @@ static void eevdf_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 /* A running quantum is preempted only if it began before all due VPs had been brought over to `eligible`. */
 static bool eevdf_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
-	return eevdf_state(h, s)->unfinished &&
-	       virtual_before(eevdf_vp(h, ready)->deadline, eevdf_vp(h, running)->deadline);
+	return POLICY_STATE(eevdf, s)->unfinished &&
+	       virtual_before(POLICY_VP(eevdf, ready)->deadline, POLICY_VP(eevdf, running)->deadline);
 }
 
 /* V has passed many VPs at once: brings over the rest of them, one at each call. */
 static u32 eevdf_timer(hls_t *h, u32 s)
 {
 	eevdf_advance(h, s, 0);
-	u32 v = eevdf_due(h, eevdf_state(h, s));
+	u32 v = eevdf_due(h, POLICY_STATE(eevdf, s));
 	if (v) {
 		eevdf_bring_over(h, s, v);
 		return v;
 	}
-	eevdf_state(h, s)->unfinished = eevdf_is_late(eevdf_state(h, s));
-	if (eevdf_state(h, s)->unfinished)
+	POLICY_STATE(eevdf, s)->unfinished = eevdf_is_late(POLICY_STATE(eevdf, s));
+	if (POLICY_STATE(eevdf, s)->unfinished)
 		hls_set_timer(h, s, h->now_ns);
 	return 0;
 }
@@ -330,16 +330,16 @@ static u32 eevdf_timer(hls_t *h, u32 s)
 /* What v, which counts and is WAITING, has had too much, in 1/256 ns. */
 static u64 eevdf_debt(hls_t *h, u32 s, u32 v, u64 share)
 {
-	const eevdf_vp_t *vp = eevdf_vp(h, v);
-	u64 now = eevdf_state(h, s)->now;
+	const eevdf_vp_t *vp = POLICY_VP(eevdf, v);
+	u64 now = POLICY_STATE(eevdf, s)->now;
 	return virtual_before(now, vp->used) ? (vp->used - now) * share + vp->rest : 0;
 }
 
 /* v leaves for good, or comes back at once with other parameters. */
 static void eevdf_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	eevdf_t *eevdf = eevdf_state(h, s);
-	eevdf_vp_t *vp = eevdf_vp(h, v);
+	eevdf_t *eevdf = POLICY_STATE(eevdf, s);
+	eevdf_vp_t *vp = POLICY_VP(eevdf, v);
 	if (!vp->counts)
 		return;
 	heap_remove(h, &eevdf->leaving, v);
@@ -351,8 +351,8 @@ static void eevdf_unregister_vp(hls_t *h, u32 s, u32 v)
 /* v comes back: rescales its debt to its new share. */
 static void eevdf_come_back(hls_t *h, u32 s, u32 v)
 {
-	eevdf_t *eevdf = eevdf_state(h, s);
-	eevdf_vp_t *vp = eevdf_vp(h, v);
+	eevdf_t *eevdf = POLICY_STATE(eevdf, s);
+	eevdf_vp_t *vp = POLICY_VP(eevdf, v);
 	u64 debt = eevdf_debt(h, s, v, vp->since), share = eevdf_share(h, v);
 	eevdf_forget_gone(eevdf, vp->since, debt);
 	vp->used = eevdf->now + debt / share;
@@ -367,7 +367,7 @@ static s64 eevdf_register_vp(hls_t *h, u32 s, u32 v)
 	u64 asked_ns = h->vp[v].param[EEVDF_REQUEST];
 	if (asked_ns && asked_ns < HLS_US(10))
 		return -HLS_E_PARAM;
-	if (eevdf_vp(h, v)->counts)
+	if (POLICY_VP(eevdf, v)->counts)
 		eevdf_come_back(h, s, v);
 	return 0;
 }
@@ -375,15 +375,15 @@ static s64 eevdf_register_vp(hls_t *h, u32 s, u32 v)
 /* All VPs that want a CPU count, and `weight` is the sum over all that count, with those that have left for good. */
 static bool eevdf_check_invariants(hls_t *h, u32 s)
 {
-	u64 weight = eevdf_state(h, s)->gone_weight;
+	u64 weight = POLICY_STATE(eevdf, s)->gone_weight;
 	for_each_child (h, v, s) {
-		const eevdf_vp_t *vp = eevdf_vp(h, v);
+		const eevdf_vp_t *vp = POLICY_VP(eevdf, v);
 		if (vp->counts)
 			weight += eevdf_share(h, v);
 		else if (h->vp[v].state != HLS_WAITING)
 			return false;
 	}
-	return weight == eevdf_state(h, s)->weight;
+	return weight == POLICY_STATE(eevdf, s)->weight;
 }
 
 static const struct hls_policy eevdf_policy = {

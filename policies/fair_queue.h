@@ -41,8 +41,8 @@ POLICY_WORDS(fair);
 
 static void fair_request(hls_t *h, u32 s, u32 v)
 {
-	fair_t *fair = fair_state(h, s);
-	fair_vp_t *vp = fair_vp(h, v);
+	fair_t *fair = POLICY_STATE(fair, s);
+	fair_vp_t *vp = POLICY_VP(fair, v);
 	bool forgotten = h->now_ns - vp->released_at > VIRTUAL_FORGET_NS;
 	if (forgotten || virtual_before(vp->tag.used, fair->virtual_time))
 		virtual_skip_to(&vp->tag, fair->virtual_time);
@@ -51,18 +51,18 @@ static void fair_request(hls_t *h, u32 s, u32 v)
 
 static void fair_withdraw(hls_t *h, u32 s, u32 v)
 {
-	queue_remove(h, &fair_state(h, s)->ready, v);
-	fair_vp(h, v)->released_at = h->now_ns;
+	queue_remove(h, &POLICY_STATE(fair, s)->ready, v);
+	POLICY_VP(fair, v)->released_at = h->now_ns;
 }
 
 static u32 fair_grant(hls_t *h, u32 s, u32 cpu)
 {
-	fair_t *fair = fair_state(h, s);
+	fair_t *fair = POLICY_STATE(fair, s);
 	u32 v = queue_first_usable(h, &fair->ready, cpu);
 	if (!v)
 		return 0;
 	queue_remove(h, &fair->ready, v);
-	u64 tag = fair_vp(h, v)->tag.used;
+	u64 tag = POLICY_VP(fair, v)->tag.used;
 	if (virtual_before(fair->virtual_time, tag))
 		fair->virtual_time = tag;
 	h->slice_ns = h->scheduler[s].param[FAIR_QUANTUM];
@@ -72,8 +72,8 @@ static u32 fair_grant(hls_t *h, u32 s, u32 cpu)
 /* v ran for used_ns: its tag grows by used / share. */
 static void fair_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	fair_t *fair = fair_state(h, s);
-	fair_vp_t *vp = fair_vp(h, v);
+	fair_t *fair = POLICY_STATE(fair, s);
+	fair_vp_t *vp = POLICY_VP(fair, v);
 	virtual_charge(&vp->tag, h->vp[v].param[FAIR_SHARE], used_ns);
 	if (virtual_before(fair->greatest, vp->tag.used))
 		fair->greatest = vp->tag.used;
@@ -81,8 +81,8 @@ static void fair_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 
 static void fair_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	fair_t *fair = fair_state(h, s);
-	fair_vp_t *vp = fair_vp(h, v);
+	fair_t *fair = POLICY_STATE(fair, s);
+	fair_vp_t *vp = POLICY_VP(fair, v);
 	fair_charge(h, s, v, used_ns);
 	u64 least = fair->virtual_time - virtual_of(FAIR_MOST_BEHIND_NS, h->vp[v].param[FAIR_SHARE]);
 	if (virtual_before(vp->tag.used, least))
@@ -92,9 +92,9 @@ static void fair_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 
 static void fair_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	fair_t *fair = fair_state(h, s);
+	fair_t *fair = POLICY_STATE(fair, s);
 	fair_charge(h, s, v, used_ns);
-	fair_vp(h, v)->released_at = h->now_ns;
+	POLICY_VP(fair, v)->released_at = h->now_ns;
 	if (!(h->scheduler[s].nr_ready | h->scheduler[s].nr_running))
 		fair->virtual_time = fair->greatest;
 }
@@ -103,7 +103,7 @@ static void fair_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 static bool fair_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return virtual_before(fair_vp(h, ready)->tag.used, fair_vp(h, running)->tag.used);
+	return virtual_before(POLICY_VP(fair, ready)->tag.used, POLICY_VP(fair, running)->tag.used);
 }
 
 #endif

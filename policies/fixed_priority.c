@@ -34,36 +34,36 @@ POLICY_WORDS(fixed_priority);
 static s64 fixed_priority_register_vp(hls_t *h, u32 s, u32 v)
 {
 	u64 level = h->vp[v].param[FIXED_PRIORITY_PRIORITY];
-	fixed_priority_vp(h, v)->level = level;
-	fixed_priority_t *fp = fixed_priority_state(h, s);
+	POLICY_VP(fixed_priority, v)->level = level;
+	fixed_priority_t *fp = POLICY_STATE(fixed_priority, s);
 	fp->nr_shared += ++fp->registered[level] == 2;
 	return 0;
 }
 
 static void fixed_priority_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	fixed_priority_t *fp = fixed_priority_state(h, s);
-	fp->nr_shared -= --fp->registered[fixed_priority_vp(h, v)->level] == 1;
+	fixed_priority_t *fp = POLICY_STATE(fixed_priority, s);
+	fp->nr_shared -= --fp->registered[POLICY_VP(fixed_priority, v)->level] == 1;
 }
 
 static void fixed_priority_request(hls_t *h, u32 s, u32 v)
 {
-	fixed_priority_vp_t *vp = fixed_priority_vp(h, v);
+	fixed_priority_vp_t *vp = POLICY_VP(fixed_priority, v);
 	vp->left_ns = in_register(&h->scheduler[s])->param[FIXED_PRIORITY_QUANTUM];
-	levels_push(h, &fixed_priority_state(h, s)->ready, vp->level, v, true);
+	levels_push(h, &POLICY_STATE(fixed_priority, s)->ready, vp->level, v, true);
 }
 
 static void fixed_priority_withdraw(hls_t *h, u32 s, u32 v)
 {
-	levels_remove(h, &fixed_priority_state(h, s)->ready, fixed_priority_vp(h, v)->level, v);
+	levels_remove(h, &POLICY_STATE(fixed_priority, s)->ready, POLICY_VP(fixed_priority, v)->level, v);
 }
 
 static __always_inline u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 {
-	fixed_priority_t *fp = fixed_priority_state(h, s);
+	fixed_priority_t *fp = POLICY_STATE(fixed_priority, s);
 	u32 v = levels_take(h, &fp->ready, cpu);
 	if (fp->nr_shared && v) {
-		const fixed_priority_vp_t *vp = fixed_priority_vp(h, v);
+		const fixed_priority_vp_t *vp = POLICY_VP(fixed_priority, v);
 		if (fp->registered[vp->level] > 1)
 			h->slice_ns = vp->left_ns;
 	}
@@ -72,22 +72,22 @@ static __always_inline u32 fixed_priority_grant(hls_t *h, u32 s, u32 cpu)
 
 static void fixed_priority_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	fixed_priority_vp_t *vp = fixed_priority_vp(h, v);
+	fixed_priority_vp_t *vp = POLICY_VP(fixed_priority, v);
 	bool over = hls_turn_over(h, v, &vp->left_ns, used_ns);
 	if (over)
 		vp->left_ns = h->scheduler[s].param[FIXED_PRIORITY_QUANTUM];
-	levels_push(h, &fixed_priority_state(h, s)->ready, vp->level, v, over);
+	levels_push(h, &POLICY_STATE(fixed_priority, s)->ready, vp->level, v, over);
 }
 
 static __always_inline bool fixed_priority_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return fixed_priority_vp(h, ready)->level > fixed_priority_vp(h, running)->level;
+	return POLICY_VP(fixed_priority, ready)->level > POLICY_VP(fixed_priority, running)->level;
 }
 
 static bool fixed_priority_check_invariants(hls_t *h, u32 s)
 {
-	return levels_are_sound(&fixed_priority_state(h, s)->ready);
+	return levels_are_sound(&POLICY_STATE(fixed_priority, s)->ready);
 }
 
 static const struct hls_policy fixed_priority_policy = {

@@ -73,13 +73,13 @@ POLICY_WORDS(grub);
 
 static void grub_init(hls_t *h, u32 s)
 {
-	grub_state(h, s)->epoch = 1;
+	POLICY_STATE(grub, s)->epoch = 1;
 }
 
 /* After a change of parameters, a VP keeps what is left of its budget, up to the new budget. */
 static s64 grub_register_vp(hls_t *h, u32 s, u32 v)
 {
-	grub_vp_t *vp = grub_vp(h, v);
+	grub_vp_t *vp = POLICY_VP(grub, v);
 	u64 amount_ns = h->vp[v].param[GRUB_BUDGET], period_ns = h->vp[v].param[GRUB_PERIOD];
 	(void)s;
 	if (amount_ns > period_ns)
@@ -95,18 +95,18 @@ static s64 grub_register_vp(hls_t *h, u32 s, u32 v)
 
 static u64 grub_deadline(hls_t *h, u32 v)
 {
-	return grub_vp(h, v)->budget.end_at;
+	return POLICY_VP(grub, v)->budget.end_at;
 }
 
 static bool grub_is_active(hls_t *h, u32 s, u32 v)
 {
-	return grub_vp(h, v)->epoch == grub_state(h, s)->epoch;
+	return POLICY_VP(grub, v)->epoch == POLICY_STATE(grub, s)->epoch;
 }
 
 /* V, rounded up. */
 static u64 grub_virtual_time_ceil(hls_t *h, u32 v)
 {
-	const grub_vp_t *vp = grub_vp(h, v);
+	const grub_vp_t *vp = POLICY_VP(grub, v);
 	s64 left_ns = vp->budget.left_ns - (vp->fraction != 0);
 	if (left_ns <= 0)
 		return vp->budget.end_at;
@@ -118,7 +118,7 @@ static u64 grub_virtual_time_ceil(hls_t *h, u32 v)
 static u64 grub_pace(hls_t *h, u32 s)
 {
 	u64 missing = GRUB_WHOLE - h->scheduler[s].param[GRUB_RATE] * GRUB_WHOLE / GRUB_MILLION;
-	u64 pace = grub_state(h, s)->active + missing;
+	u64 pace = POLICY_STATE(grub, s)->active + missing;
 	return pace < GRUB_WHOLE ? pace : GRUB_WHOLE;
 }
 
@@ -131,7 +131,7 @@ static u64 grub_price_ns(const grub_vp_t *vp, u64 pace, u64 used_ns)
 /* The VP had a CPU for used_ns, while its budget fell at this pace. */
 static void grub_use(hls_t *h, u32 v, u64 pace, u64 used_ns)
 {
-	grub_vp_t *vp = grub_vp(h, v);
+	grub_vp_t *vp = POLICY_VP(grub, v);
 	u64 price_ns = grub_price_ns(vp, pace, used_ns);
 	vp->fraction = (used_ns % GRUB_WHOLE * pace + vp->fraction) % GRUB_WHOLE;
 	if (h->vp[v].param[GRUB_SOFT])
@@ -147,7 +147,7 @@ static void grub_use(hls_t *h, u32 v, u64 pace, u64 used_ns)
  */
 static void grub_settle(hls_t *h, u32 s)
 {
-	grub_t *grub = grub_state(h, s);
+	grub_t *grub = POLICY_STATE(grub, s);
 	if (!grub->running)
 		return;
 	u64 used_ns = hls_used_ns(h, grub->running), due_at = grub_deadline(h, grub->running);
@@ -162,8 +162,8 @@ static void grub_settle(hls_t *h, u32 s)
 /* v becomes active. The running server gets a shorter slice, if budgets fall faster now. */
 static void grub_activate(hls_t *h, u32 s, u32 v)
 {
-	grub_t *grub = grub_state(h, s);
-	grub_vp_t *vp = grub_vp(h, v);
+	grub_t *grub = POLICY_STATE(grub, s);
+	grub_vp_t *vp = POLICY_VP(grub, v);
 	u64 pace = grub_pace(h, s);
 	grub_settle(h, s);
 	vp->epoch = grub->epoch;
@@ -175,28 +175,28 @@ static void grub_activate(hls_t *h, u32 s, u32 v)
 /* v becomes inactive. The running server gets a longer slice, when its old one is over. */
 static void grub_deactivate(hls_t *h, u32 s, u32 v)
 {
-	grub_vp_t *vp = grub_vp(h, v);
+	grub_vp_t *vp = POLICY_VP(grub, v);
 	grub_settle(h, s);
 	vp->epoch = 0;
-	grub_state(h, s)->active -= vp->bandwidth;
+	POLICY_STATE(grub, s)->active -= vp->bandwidth;
 }
 
 static void grub_set_timer(hls_t *h, u32 s)
 {
-	u32 first = grub_state(h, s)->due;
+	u32 first = POLICY_STATE(grub, s)->due;
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
 static void grub_await(hls_t *h, u32 s, u32 v, u64 at)
 {
-	heap_push(h, &grub_state(h, s)->due, v, at, h->seq++);
+	heap_push(h, &POLICY_STATE(grub, s)->due, v, at, h->seq++);
 }
 
 static void grub_unregister_vp(hls_t *h, u32 s, u32 v)
 {
 	if (!grub_is_active(h, s, v))
 		return;
-	heap_remove(h, &grub_state(h, s)->due, v);
+	heap_remove(h, &POLICY_STATE(grub, s)->due, v);
 	grub_deactivate(h, s, v);
 	grub_set_timer(h, s);
 }
@@ -204,13 +204,13 @@ static void grub_unregister_vp(hls_t *h, u32 s, u32 v)
 /* The VP begins to contend. */
 HLS_GLOBAL_FUNC u32 grub_wake(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	budget_t *budget = &grub_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(grub, v)->budget;
 	u64 amount_ns = h->vp[v].param[GRUB_BUDGET], period_ns = h->vp[v].param[GRUB_PERIOD];
 	u64 virtual_at = 0;
-	grub_state(h, s)->contending++;
+	POLICY_STATE(grub, s)->contending++;
 	if (grub_is_active(h, s, v)) {
 		virtual_at = h->node[v].key;
-		heap_remove(h, &grub_state(h, s)->due, v);
+		heap_remove(h, &POLICY_STATE(grub, s)->due, v);
 	} else {
 		grub_activate(h, s, v);
 	}
@@ -224,7 +224,7 @@ HLS_GLOBAL_FUNC u32 grub_wake(hls_t *h __arg_arena, u32 s, u32 v)
 /* A soft server without budget gets the next one at once, a hard server when its deadline has passed. */
 static void grub_replenish(hls_t *h, u32 v)
 {
-	budget_t *budget = &grub_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(grub, v)->budget;
 	u64 amount_ns = h->vp[v].param[GRUB_BUDGET], period_ns = h->vp[v].param[GRUB_PERIOD];
 	if (!h->vp[v].param[GRUB_SOFT]) {
 		budget_renew_if_over(h, v, budget, amount_ns, period_ns);
@@ -242,8 +242,8 @@ static void grub_replenish(hls_t *h, u32 v)
 HLS_GLOBAL_FUNC u32 grub_enqueue(hls_t *h __arg_arena, u32 s, u32 v)
 {
 	grub_replenish(h, v);
-	if (grub_vp(h, v)->budget.left_ns > 0) {
-		queue_push(h, &grub_state(h, s)->ready, v, grub_deadline(h, v));
+	if (POLICY_VP(grub, v)->budget.left_ns > 0) {
+		queue_push(h, &POLICY_STATE(grub, s)->ready, v, grub_deadline(h, v));
 	} else {
 		hls_throttle(h, v);
 		grub_await(h, s, v, grub_deadline(h, v));
@@ -262,7 +262,7 @@ static void grub_request(hls_t *h, u32 s, u32 v)
 /* The VP no longer contends. If no other VP does, all servers become inactive: nothing is owed to any of them. */
 static void grub_rest(hls_t *h, u32 s, u32 v)
 {
-	grub_t *grub = grub_state(h, s);
+	grub_t *grub = POLICY_STATE(grub, s);
 	u64 virtual_at = grub_virtual_time_ceil(h, v);
 	grub->contending--;
 	if (!grub->contending) {
@@ -279,7 +279,7 @@ static void grub_rest(hls_t *h, u32 s, u32 v)
 
 static void grub_withdraw(hls_t *h, u32 s, u32 v)
 {
-	grub_t *grub = grub_state(h, s);
+	grub_t *grub = POLICY_STATE(grub, s);
 	if (h->vp[v].flags & HLS_THROTTLED)
 		heap_remove(h, &grub->due, v);
 	else
@@ -290,7 +290,7 @@ static void grub_withdraw(hls_t *h, u32 s, u32 v)
 /* How long the budget of v lasts; for a hard server, not beyond its deadline. */
 static u64 grub_slice_ns(hls_t *h, u32 v, u64 pace)
 {
-	const grub_vp_t *vp = grub_vp(h, v);
+	const grub_vp_t *vp = POLICY_VP(grub, v);
 	u64 left_ns = vp->budget.left_ns, lasts_ns = vp->budget.end_at - h->now_ns;
 	u64 slice_ns = hls_mul_div_floor(left_ns, GRUB_WHOLE, pace);
 	if (grub_price_ns(vp, pace, slice_ns) < left_ns)
@@ -301,7 +301,7 @@ static u64 grub_slice_ns(hls_t *h, u32 v, u64 pace)
 /* The VP runs. On one CPU its budget falls by the active bandwidth. */
 static void grub_start(hls_t *h, u32 s, u32 v)
 {
-	grub_t *grub = grub_state(h, s);
+	grub_t *grub = POLICY_STATE(grub, s);
 	grub_settle(h, s);
 	grub->running = h->scheduler[s].nr_up == 1 ? v : 0;
 	grub->settled_ns = 0;
@@ -311,7 +311,7 @@ static void grub_start(hls_t *h, u32 s, u32 v)
 /* Hard servers with deadlines that passed while they were READY get new deadlines first. */
 static u32 grub_grant(hls_t *h, u32 s, u32 cpu)
 {
-	grub_t *grub = grub_state(h, s);
+	grub_t *grub = POLICY_STATE(grub, s);
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && can_loop; i++) {
 		u32 v = queue_first_usable(h, &grub->ready, cpu);
 		if (!v)
@@ -330,7 +330,7 @@ static u32 grub_grant(hls_t *h, u32 s, u32 cpu)
 /* The VP had a CPU for used_ns; settled_ns of it were already charged. */
 static void grub_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	grub_t *grub = grub_state(h, s);
+	grub_t *grub = POLICY_STATE(grub, s);
 	if (grub->running != v) {
 		grub_use(h, v, GRUB_WHOLE, used_ns);
 		return;
@@ -362,7 +362,7 @@ static bool grub_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 /* A server that does not contend has reached its V, or the deadline of a throttled one has passed. */
 static u32 grub_timer(hls_t *h, u32 s)
 {
-	grub_t *grub = grub_state(h, s);
+	grub_t *grub = POLICY_STATE(grub, s);
 	u32 v = grub->due;
 	if (!v || h->node[v].key > h->now_ns) {
 		grub_set_timer(h, s);
@@ -374,7 +374,7 @@ static u32 grub_timer(hls_t *h, u32 s)
 		return v;
 	}
 	grub_replenish(h, v);
-	if (grub_vp(h, v)->budget.left_ns > 0) {
+	if (POLICY_VP(grub, v)->budget.left_ns > 0) {
 		hls_unthrottle(h, v);
 		queue_push(h, &grub->ready, v, grub_deadline(h, v));
 	} else {
@@ -386,10 +386,10 @@ static u32 grub_timer(hls_t *h, u32 s)
 /* The active bandwidth and the number of contending servers fit their definitions, and so do throttling and budgets. */
 static bool grub_check_invariants(hls_t *h, u32 s)
 {
-	const grub_t *grub = grub_state(h, s);
+	const grub_t *grub = POLICY_STATE(grub, s);
 	u64 active = 0, contending = 0;
 	for_each_child (h, v, s) {
-		const grub_vp_t *vp = grub_vp(h, v);
+		const grub_vp_t *vp = POLICY_VP(grub, v);
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (vp->budget.left_ns > (s64)h->vp[v].param[GRUB_BUDGET] || vp->fraction >= GRUB_WHOLE)
 			return false;

@@ -32,18 +32,18 @@ static void join_told(hls_t *h, u32 s, u32 v)
 static void join_request(hls_t *h, u32 s, u32 v)
 {
 	join_told(h, s, v);
-	join_state(h, s)->ready = v;
+	POLICY_STATE(join, s)->ready = v;
 }
 
 static void join_withdraw(hls_t *h, u32 s, u32 v)
 {
 	(void)v;
-	join_state(h, s)->ready = 0;
+	POLICY_STATE(join, s)->ready = 0;
 }
 
 static u32 join_grant(hls_t *h, u32 s, u32 cpu)
 {
-	join_t *join = join_state(h, s);
+	join_t *join = POLICY_STATE(join, s);
 	u32 v = join->ready;
 	if (!v || !hls_usable(&h->vp[v], cpu))
 		return 0;

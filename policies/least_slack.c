@@ -56,7 +56,7 @@ POLICY_WORDS(least_slack);
 static s64 least_slack_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
-	least_slack_vp_t *vp = least_slack_vp(h, v);
+	least_slack_vp_t *vp = POLICY_VP(least_slack, v);
 	s64 budget = h->vp[v].param[LEAST_SLACK_BUDGET];
 	if (h->vp[v].param[LEAST_SLACK_BUDGET] > h->vp[v].param[LEAST_SLACK_PERIOD])
 		return -HLS_E_PARAM;
@@ -67,20 +67,20 @@ static s64 least_slack_register_vp(hls_t *h, u32 s, u32 v)
 
 static bool least_slack_has_budget(hls_t *h, u32 v)
 {
-	return least_slack_vp(h, v)->budget.left_ns > 0;
+	return POLICY_VP(least_slack, v)->budget.left_ns > 0;
 }
 
 /* When the READY VP must run at the latest. */
 static u64 least_slack_latest(hls_t *h, u32 v)
 {
-	const struct hls_budget __arena *budget = &least_slack_vp(h, v)->budget;
+	const struct hls_budget __arena *budget = &POLICY_VP(least_slack, v)->budget;
 	return budget->end_at - budget->left_ns;
 }
 
 /* If the VP's period is over, begins the period of now. */
 static void least_slack_renew_if_over(hls_t *h, u32 v)
 {
-	budget_renew_if_over(h, v, &least_slack_vp(h, v)->budget, h->vp[v].param[LEAST_SLACK_BUDGET],
+	budget_renew_if_over(h, v, &POLICY_VP(least_slack, v)->budget, h->vp[v].param[LEAST_SLACK_BUDGET],
 			     h->vp[v].param[LEAST_SLACK_PERIOD]);
 }
 
@@ -97,7 +97,7 @@ static s64 least_slack_bearable_ns(hls_t *h, u32 s, u32 v, u64 rest_ns)
 /* The wake-up rule. */
 static void least_slack_wake(hls_t *h, u32 s, u32 v)
 {
-	budget_t *budget = &least_slack_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(least_slack, v)->budget;
 	u64 amount = h->vp[v].param[LEAST_SLACK_BUDGET], period = h->vp[v].param[LEAST_SLACK_PERIOD];
 	u64 rest_ns = h->now_ns < budget->end_at ? budget->end_at - h->now_ns : 0;
 	h->vp[v].flags &= ~HLS_RESUMED;
@@ -112,20 +112,20 @@ static void least_slack_wake(hls_t *h, u32 s, u32 v)
 
 static void least_slack_set_timer(hls_t *h, u32 s)
 {
-	u32 first = least_slack_state(h, s)->due;
+	u32 first = POLICY_STATE(least_slack, s)->due;
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
 static void least_slack_await_end(hls_t *h, u32 s, u32 v)
 {
-	heap_push(h, &least_slack_state(h, s)->due, v, least_slack_vp(h, v)->budget.end_at, h->seq++);
+	heap_push(h, &POLICY_STATE(least_slack, s)->due, v, POLICY_VP(least_slack, v)->budget.end_at, h->seq++);
 }
 
 /* The VP no longer waits for the end of its period. No effect for a RUNNING VP that the timer has already taken out. */
 static void least_slack_forget_end(hls_t *h, u32 s, u32 v)
 {
 	if (h->node[v].dist)
-		heap_remove(h, &least_slack_state(h, s)->due, v);
+		heap_remove(h, &POLICY_STATE(least_slack, s)->due, v);
 }
 
 /*
@@ -148,7 +148,7 @@ HLS_RARE_FUNC u32 least_slack_shorten(hls_t *h __arg_arena, u32 s, u32 v)
 
 static void least_slack_push(hls_t *h, u32 s, u32 v)
 {
-	queue_push_tree(h, &least_slack_state(h, s)->ready, v, least_slack_latest(h, v), h->seq++);
+	queue_push_tree(h, &POLICY_STATE(least_slack, s)->ready, v, least_slack_latest(h, v), h->seq++);
 }
 
 /* The VP is READY. */
@@ -174,20 +174,20 @@ static void least_slack_withdraw(hls_t *h, u32 s, u32 v)
 {
 	least_slack_forget_end(h, s, v);
 	if (!(h->vp[v].flags & HLS_THROTTLED))
-		queue_remove_tree(h, &least_slack_state(h, s)->ready, v);
+		queue_remove_tree(h, &POLICY_STATE(least_slack, s)->ready, v);
 	least_slack_set_timer(h, s);
 }
 
 /* The slice lasts until the next VP has a quantum less slack, or the budget is used. */
 static u32 least_slack_grant(hls_t *h, u32 s, u32 cpu)
 {
-	least_slack_t *slack = least_slack_state(h, s);
+	least_slack_t *slack = POLICY_STATE(least_slack, s);
 	u32 v = queue_first_usable_of_tree(h, slack->ready, cpu);
 	if (!v)
 		return 0;
 	queue_remove_tree(h, &slack->ready, v);
 	u32 next = queue_first_usable_of_tree(h, slack->ready, cpu);
-	h->slice_ns = least_slack_vp(h, v)->budget.left_ns;
+	h->slice_ns = POLICY_VP(least_slack, v)->budget.left_ns;
 	if (next) {
 		u64 ahead_ns = least_slack_latest(h, next) - least_slack_latest(h, v);
 		u64 longest_ns = ahead_ns + h->scheduler[s].param[LEAST_SLACK_QUANTUM];
@@ -200,7 +200,7 @@ static u32 least_slack_grant(hls_t *h, u32 s, u32 cpu)
 static void least_slack_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	least_slack_forget_end(h, s, v);
-	budget_charge(h, v, &least_slack_vp(h, v)->budget, h->vp[v].param[LEAST_SLACK_BUDGET],
+	budget_charge(h, v, &POLICY_VP(least_slack, v)->budget, h->vp[v].param[LEAST_SLACK_BUDGET],
 		      h->vp[v].param[LEAST_SLACK_PERIOD], used_ns);
 }
 
@@ -230,7 +230,7 @@ static void least_slack_refill(hls_t *h, u32 s, u32 v)
 	least_slack_renew_if_over(h, v);
 	least_slack_await_end(h, s, v);
 	if (!throttled)
-		queue_remove_tree(h, &least_slack_state(h, s)->ready, v);
+		queue_remove_tree(h, &POLICY_STATE(least_slack, s)->ready, v);
 	else if (!least_slack_has_budget(h, v))
 		return;
 	else
@@ -242,7 +242,7 @@ static void least_slack_refill(hls_t *h, u32 s, u32 v)
 /* Deals with the periods that are over, one at each call: a RUNNING VP is revoked, so that it is charged first. */
 static u32 least_slack_timer(hls_t *h, u32 s)
 {
-	u32 v = least_slack_state(h, s)->due;
+	u32 v = POLICY_STATE(least_slack, s)->due;
 	if (!v || h->node[v].key > h->now_ns) {
 		least_slack_set_timer(h, s);
 		return 0;
@@ -259,7 +259,7 @@ static u32 least_slack_timer(hls_t *h, u32 s)
 static bool least_slack_check_invariants(hls_t *h, u32 s)
 {
 	for_each_child (h, v, s) {
-		s64 left_ns = least_slack_vp(h, v)->budget.left_ns;
+		s64 left_ns = POLICY_VP(least_slack, v)->budget.left_ns;
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (left_ns > (s64)h->vp[v].param[LEAST_SLACK_BUDGET] || left_ns < -(s64)HLS_MOST_DEBT_NS)
 			return false;

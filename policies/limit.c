@@ -34,7 +34,7 @@ POLICY_WORDS(limit);
 static s64 limit_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
-	limit_vp_t *vp = limit_vp(h, v);
+	limit_vp_t *vp = POLICY_VP(limit, v);
 	s64 budget = h->vp[v].param[LIMIT_BUDGET];
 	if (h->vp[v].param[LIMIT_BUDGET] > h->vp[v].param[LIMIT_PERIOD])
 		return -HLS_E_PARAM;
@@ -46,15 +46,15 @@ static s64 limit_register_vp(hls_t *h, u32 s, u32 v)
 /* If the child's period is over, begins the period of now. */
 static void limit_renew_if_over(hls_t *h, u32 v)
 {
-	budget_renew_if_over(h, v, &limit_vp(h, v)->budget, h->vp[v].param[LIMIT_BUDGET],
+	budget_renew_if_over(h, v, &POLICY_VP(limit, v)->budget, h->vp[v].param[LIMIT_BUDGET],
 			     h->vp[v].param[LIMIT_PERIOD]);
 }
 
 /* The child is READY: it may run if it has budget, else it is throttled. */
 static void limit_enqueue(hls_t *h, u32 s, u32 v)
 {
-	limit_t *limit = limit_state(h, s);
-	limit_vp_t *vp = limit_vp(h, v);
+	limit_t *limit = POLICY_STATE(limit, s);
+	limit_vp_t *vp = POLICY_VP(limit, v);
 	limit->child = v;
 	limit->ready = vp->budget.left_ns > 0 ? v : 0;
 	if (!limit->ready)
@@ -64,7 +64,7 @@ static void limit_enqueue(hls_t *h, u32 s, u32 v)
 
 static void limit_request(hls_t *h, u32 s, u32 v)
 {
-	budget_t *budget = &limit_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(limit, v)->budget;
 	if (h->now_ns >= budget->end_at)
 		budget_begin(h, v, budget, h->vp[v].param[LIMIT_BUDGET], h->now_ns + h->vp[v].param[LIMIT_PERIOD]);
 	limit_enqueue(h, s, v);
@@ -72,7 +72,7 @@ static void limit_request(hls_t *h, u32 s, u32 v)
 
 static void limit_withdraw(hls_t *h, u32 s, u32 v)
 {
-	limit_t *limit = limit_state(h, s);
+	limit_t *limit = POLICY_STATE(limit, s);
 	(void)v;
 	limit->ready = limit->child = 0;
 	hls_set_timer(h, s, HLS_NEVER);
@@ -80,19 +80,19 @@ static void limit_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 limit_grant(hls_t *h, u32 s, u32 cpu)
 {
-	limit_t *limit = limit_state(h, s);
+	limit_t *limit = POLICY_STATE(limit, s);
 	u32 v = limit->ready;
 	if (!v || !hls_usable(&h->vp[v], cpu))
 		return 0;
 	limit->ready = 0;
-	h->slice_ns = limit_vp(h, v)->budget.left_ns;
+	h->slice_ns = POLICY_VP(limit, v)->budget.left_ns;
 	return v;
 }
 
 static void limit_charge(hls_t *h, u32 v, u64 used_ns)
 {
-	budget_charge(h, v, &limit_vp(h, v)->budget, h->vp[v].param[LIMIT_BUDGET], h->vp[v].param[LIMIT_PERIOD],
-		      used_ns);
+	budget_charge(h, v, &POLICY_VP(limit, v)->budget, h->vp[v].param[LIMIT_BUDGET],
+		      h->vp[v].param[LIMIT_PERIOD], used_ns);
 }
 
 static void limit_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -111,9 +111,9 @@ static void limit_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 /* The period is over. A RUNNING child is revoked, so that what it used is charged to the old period. */
 static u32 limit_timer(hls_t *h, u32 s)
 {
-	limit_t *limit = limit_state(h, s);
+	limit_t *limit = POLICY_STATE(limit, s);
 	u32 v = limit->child;
-	budget_t *budget = &limit_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(limit, v)->budget;
 	if (!v || h->now_ns < budget->end_at)
 		return 0;
 	if (h->vp[v].state == HLS_RUNNING) {
@@ -131,8 +131,8 @@ static u32 limit_timer(hls_t *h, u32 s)
 
 static bool limit_check_invariants(hls_t *h, u32 s)
 {
-	u32 v = limit_state(h, s)->child;
-	s64 left_ns = limit_vp(h, v)->budget.left_ns;
+	u32 v = POLICY_STATE(limit, s)->child;
+	s64 left_ns = POLICY_VP(limit, v)->budget.left_ns;
 	return !v || (left_ns <= (s64)h->vp[v].param[LIMIT_BUDGET] && left_ns >= -(s64)HLS_MOST_DEBT_NS);
 }
 

@@ -63,7 +63,7 @@ POLICY_WORDS(linux);
 
 static void linux_init(hls_t *h, u32 s)
 {
-	linux_state(h, s)->epoch = 1;
+	POLICY_STATE(linux, s)->epoch = 1;
 }
 
 static u64 linux_quantum(hls_t *h, u32 v)
@@ -81,9 +81,9 @@ static u64 linux_ticks_ceil(hls_t *h, u32 s, u64 counter_ns)
 /* A VP that is new has a quantum; one that is registered anew keeps its counter. */
 static s64 linux_register_vp(hls_t *h, u32 s, u32 v)
 {
-	linux_vp_t *vp = linux_vp(h, v);
+	linux_vp_t *vp = POLICY_VP(linux, v);
 	if (!vp->epoch) {
-		vp->epoch = linux_state(h, s)->epoch;
+		vp->epoch = POLICY_STATE(linux, s)->epoch;
 		vp->counter_ns = linux_quantum(h, v) * h->scheduler[s].param[LINUX_TICK];
 	}
 	return 0;
@@ -92,8 +92,8 @@ static s64 linux_register_vp(hls_t *h, u32 s, u32 v)
 /* Brings the counter up to date with the epochs that have begun since: half of it, and a quantum, for each. */
 static void linux_catch_up(hls_t *h, u32 s, u32 v)
 {
-	linux_vp_t *vp = linux_vp(h, v);
-	u64 epoch = linux_state(h, s)->epoch, missed = epoch - vp->epoch;
+	linux_vp_t *vp = POLICY_VP(linux, v);
+	u64 epoch = POLICY_STATE(linux, s)->epoch, missed = epoch - vp->epoch;
 	if (likely(!missed))
 		return;
 	u64 ticks = linux_ticks_ceil(h, s, vp->counter_ns), quantum = linux_quantum(h, v);
@@ -112,8 +112,8 @@ static u64 linux_key(u64 epoch, u64 goodness, bool interrupted)
 /* The VP is READY: it can run in this epoch if it has counter and did not yield, else in the next. */
 static void linux_enqueue(hls_t *h, u32 s, u32 v, bool interrupted)
 {
-	linux_t *lx = linux_state(h, s);
-	linux_vp_t *vp = linux_vp(h, v);
+	linux_t *lx = POLICY_STATE(linux, s);
+	linux_vp_t *vp = POLICY_VP(linux, v);
 	u64 ticks = linux_ticks_ceil(h, s, vp->counter_ns);
 	bool waits = !ticks || (h->vp[v].flags & HLS_YIELDED);
 	h->vp[v].flags &= ~HLS_YIELDED;
@@ -132,18 +132,18 @@ static void linux_request(hls_t *h, u32 s, u32 v)
 
 static void linux_withdraw(hls_t *h, u32 s, u32 v)
 {
-	queue_remove(h, &linux_state(h, s)->ready, v);
+	queue_remove(h, &POLICY_STATE(linux, s)->ready, v);
 }
 
 /* If the first VP can run only in the next epoch, that epoch begins. */
 static u32 linux_grant(hls_t *h, u32 s, u32 cpu)
 {
-	linux_t *lx = linux_state(h, s);
+	linux_t *lx = POLICY_STATE(linux, s);
 	u32 v = queue_first_usable(h, &lx->ready, cpu);
 	if (!v)
 		return 0;
 	queue_remove(h, &lx->ready, v);
-	linux_vp_t *vp = linux_vp(h, v);
+	linux_vp_t *vp = POLICY_VP(linux, v);
 	if (lx->epoch < vp->next)
 		lx->epoch = vp->next;
 	linux_catch_up(h, s, v);
@@ -153,7 +153,7 @@ static u32 linux_grant(hls_t *h, u32 s, u32 cpu)
 
 static void linux_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	linux_vp_t *vp = linux_vp(h, v);
+	linux_vp_t *vp = POLICY_VP(linux, v);
 	vp->counter_ns -= used_ns < vp->counter_ns ? used_ns : vp->counter_ns;
 	linux_catch_up(h, s, v);
 }
@@ -167,10 +167,10 @@ static void linux_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 /* For the RUNNING VP, what is left of its counter counts, rounded up to ticks. */
 static bool linux_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
-	const linux_vp_t *waits = linux_vp(h, ready);
-	const linux_vp_t *runs = linux_vp(h, running);
+	const linux_vp_t *waits = POLICY_VP(linux, ready);
+	const linux_vp_t *runs = POLICY_VP(linux, running);
 	u64 used_ns = hls_used_ns(h, running);
-	if (waits->next > linux_state(h, s)->epoch || used_ns >= runs->counter_ns)
+	if (waits->next > POLICY_STATE(linux, s)->epoch || used_ns >= runs->counter_ns)
 		return used_ns >= runs->counter_ns;
 	u64 left = linux_ticks_ceil(h, s, runs->counter_ns - used_ns) + h->vp[running].param[LINUX_PRIORITY];
 	u64 has = linux_ticks_ceil(h, s, waits->counter_ns) + h->vp[ready].param[LINUX_PRIORITY];
@@ -182,8 +182,8 @@ static bool linux_check_invariants(hls_t *h, u32 s)
 {
 	u64 most_ns = (2 * LINUX_MOST_QUANTUM - 1) * h->scheduler[s].param[LINUX_TICK];
 	for_each_child (h, v, s) {
-		const linux_vp_t *vp = linux_vp(h, v);
-		if (vp->counter_ns > most_ns || vp->epoch > linux_state(h, s)->epoch)
+		const linux_vp_t *vp = POLICY_VP(linux, v);
+		if (vp->counter_ns > most_ns || vp->epoch > POLICY_STATE(linux, s)->epoch)
 			return false;
 	}
 	return true;

@@ -89,7 +89,7 @@ POLICY_WORDS(linux_eevdf);
 
 static void linux_eevdf_init(hls_t *h, u32 s)
 {
-	linux_eevdf_t *le = linux_eevdf_state(h, s);
+	linux_eevdf_t *le = POLICY_STATE(linux_eevdf, s);
 #define LINUX_EEVDF_SET(n, value) le->table[n] = value;
 	LINUX_EEVDF_WEIGHTS(LINUX_EEVDF_SET)
 #undef LINUX_EEVDF_SET
@@ -97,7 +97,7 @@ static void linux_eevdf_init(hls_t *h, u32 s)
 
 static u64 linux_eevdf_weight(hls_t *h, u32 s, u32 v)
 {
-	return linux_eevdf_state(h, s)->table[LINUX_EEVDF_LEVELS - h->vp[v].param[LINUX_EEVDF_PRIORITY]];
+	return POLICY_STATE(linux_eevdf, s)->table[LINUX_EEVDF_LEVELS - h->vp[v].param[LINUX_EEVDF_PRIORITY]];
 }
 
 static u64 linux_eevdf_slice(hls_t *h, u32 s, u32 v)
@@ -132,8 +132,8 @@ static void linux_eevdf_settle(linux_eevdf_t *le)
 /* v counts from now on, at its virtual time. */
 static void linux_eevdf_add(hls_t *h, u32 s, u32 v)
 {
-	linux_eevdf_t *le = linux_eevdf_state(h, s);
-	linux_eevdf_vp_t *vp = linux_eevdf_vp(h, v);
+	linux_eevdf_t *le = POLICY_STATE(linux_eevdf, s);
+	linux_eevdf_vp_t *vp = POLICY_VP(linux_eevdf, v);
 	u64 weight = linux_eevdf_weight(h, s, v);
 	vp->counts = 1;
 	le->weight += weight;
@@ -144,8 +144,8 @@ static void linux_eevdf_add(hls_t *h, u32 s, u32 v)
 /* v no longer counts, and keeps its lag. */
 HLS_RARE_FUNC u32 linux_eevdf_remove(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	linux_eevdf_t *le = linux_eevdf_state(h, s);
-	linux_eevdf_vp_t *vp = linux_eevdf_vp(h, v);
+	linux_eevdf_t *le = POLICY_STATE(linux_eevdf, s);
+	linux_eevdf_vp_t *vp = POLICY_VP(linux_eevdf, v);
 	u64 weight = linux_eevdf_weight(h, s, v);
 	s64 most = LINUX_EEVDF_MOST_LAG_SLICES * linux_eevdf_slice(h, s, v) << VIRTUAL_SHIFT;
 	s64 ahead = (s64)(vp->virtual - le->base) * (s64)weight + vp->rest;
@@ -162,8 +162,8 @@ HLS_RARE_FUNC u32 linux_eevdf_remove(hls_t *h __arg_arena, u32 s, u32 v)
 /* v, which did not count, comes back with its lag. Since v itself moves V, it is placed further from V than its lag. */
 static void linux_eevdf_come(hls_t *h, u32 s, u32 v)
 {
-	linux_eevdf_t *le = linux_eevdf_state(h, s);
-	linux_eevdf_vp_t *vp = linux_eevdf_vp(h, v);
+	linux_eevdf_t *le = POLICY_STATE(linux_eevdf, s);
+	linux_eevdf_vp_t *vp = POLICY_VP(linux_eevdf, v);
 	u64 lag = vp->lag < 0 ? -vp->lag : vp->lag, away = 0;
 	if (le->weight)
 		away = lag / linux_eevdf_weight(h, s, v) + lag / le->weight;
@@ -174,21 +174,21 @@ static void linux_eevdf_come(hls_t *h, u32 s, u32 v)
 /* If V has caught up with the first VP of `leaving`, that VP no longer counts. Returns whether there was one. */
 static bool linux_eevdf_let_go(hls_t *h, u32 s)
 {
-	linux_eevdf_t *le = linux_eevdf_state(h, s);
+	linux_eevdf_t *le = POLICY_STATE(linux_eevdf, s);
 	u32 v = le->leaving;
 	if (!v || virtual_before(le->base, h->node[v].key))
 		return false;
 	heap_remove(h, &le->leaving, v);
 	linux_eevdf_remove(h, s, v);
-	linux_eevdf_vp(h, v)->lag = 0;
+	POLICY_VP(linux_eevdf, v)->lag = 0;
 	return true;
 }
 
 /* Adds to the sum what v has had since the last such addition; `used_ns` counts from the grant of v. */
 static void linux_eevdf_advance_by(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	linux_eevdf_t *le = linux_eevdf_state(h, s);
-	linux_eevdf_vp_t *vp = linux_eevdf_vp(h, v);
+	linux_eevdf_t *le = POLICY_STATE(linux_eevdf, s);
+	linux_eevdf_vp_t *vp = POLICY_VP(linux_eevdf, v);
 	le->sum += (s64)(used_ns - vp->since_ns) * (1LL << VIRTUAL_SHIFT);
 	vp->since_ns = used_ns;
 	linux_eevdf_settle(le);
@@ -213,8 +213,8 @@ static bool linux_eevdf_is_due(const linux_eevdf_t *le, u64 at)
 /* The READY v waits to become eligible, or for its turn. */
 static void linux_eevdf_enqueue(hls_t *h, u32 s, u32 v)
 {
-	linux_eevdf_t *le = linux_eevdf_state(h, s);
-	linux_eevdf_vp_t *vp = linux_eevdf_vp(h, v);
+	linux_eevdf_t *le = POLICY_STATE(linux_eevdf, s);
+	linux_eevdf_vp_t *vp = POLICY_VP(linux_eevdf, v);
 	if (vp->is_eligible)
 		queue_push(h, &le->eligible, v, vp->deadline);
 	else
@@ -224,32 +224,32 @@ static void linux_eevdf_enqueue(hls_t *h, u32 s, u32 v)
 /* v asks for a slice. */
 static void linux_eevdf_ask(hls_t *h, u32 s, u32 v)
 {
-	linux_eevdf_vp_t *vp = linux_eevdf_vp(h, v);
+	linux_eevdf_vp_t *vp = POLICY_VP(linux_eevdf, v);
 	vp->left_ns = linux_eevdf_slice(h, s, v);
 	vp->deadline = vp->virtual + virtual_of(vp->left_ns, linux_eevdf_weight(h, s, v));
-	vp->is_eligible = linux_eevdf_is_due(linux_eevdf_state(h, s), vp->virtual);
+	vp->is_eligible = linux_eevdf_is_due(POLICY_STATE(linux_eevdf, s), vp->virtual);
 }
 
 /* The first VP of `future`, if it is eligible now; 0: there is none. */
 static u32 linux_eevdf_due(hls_t *h, const linux_eevdf_t *le)
 {
 	u32 v = queue_first(h, &le->future);
-	return v && linux_eevdf_is_due(le, linux_eevdf_vp(h, v)->virtual) ? v : 0;
+	return v && linux_eevdf_is_due(le, POLICY_VP(linux_eevdf, v)->virtual) ? v : 0;
 }
 
 /* Moves v, the first VP of `future`, to `eligible`. */
 static void linux_eevdf_bring_over(hls_t *h, u32 s, u32 v)
 {
-	queue_remove(h, &linux_eevdf_state(h, s)->future, v);
-	linux_eevdf_vp(h, v)->is_eligible = 1;
+	queue_remove(h, &POLICY_STATE(linux_eevdf, s)->future, v);
+	POLICY_VP(linux_eevdf, v)->is_eligible = 1;
 	linux_eevdf_enqueue(h, s, v);
 }
 
 static void linux_eevdf_request(hls_t *h, u32 s, u32 v)
 {
-	linux_eevdf_t *le = linux_eevdf_state(h, s);
+	linux_eevdf_t *le = POLICY_STATE(linux_eevdf, s);
 	linux_eevdf_advance(h, s);
-	if (!linux_eevdf_vp(h, v)->counts)
+	if (!POLICY_VP(linux_eevdf, v)->counts)
 		linux_eevdf_come(h, s, v);
 	else
 		heap_remove(h, &le->leaving, v);
@@ -260,8 +260,8 @@ static void linux_eevdf_request(hls_t *h, u32 s, u32 v)
 /* v no longer wants a CPU. If it has had too much, it counts until V has caught up with it. */
 static void linux_eevdf_leave(hls_t *h, u32 s, u32 v)
 {
-	linux_eevdf_t *le = linux_eevdf_state(h, s);
-	linux_eevdf_vp_t *vp = linux_eevdf_vp(h, v);
+	linux_eevdf_t *le = POLICY_STATE(linux_eevdf, s);
+	linux_eevdf_vp_t *vp = POLICY_VP(linux_eevdf, v);
 	if (virtual_before(le->base, vp->virtual))
 		heap_push(h, &le->leaving, v, vp->virtual, h->seq++);
 	else
@@ -270,8 +270,8 @@ static void linux_eevdf_leave(hls_t *h, u32 s, u32 v)
 
 static void linux_eevdf_withdraw(hls_t *h, u32 s, u32 v)
 {
-	linux_eevdf_t *le = linux_eevdf_state(h, s);
-	queue_remove(h, linux_eevdf_vp(h, v)->is_eligible ? &le->eligible : &le->future, v);
+	linux_eevdf_t *le = POLICY_STATE(linux_eevdf, s);
+	queue_remove(h, POLICY_VP(linux_eevdf, v)->is_eligible ? &le->eligible : &le->future, v);
 	linux_eevdf_advance(h, s);
 	linux_eevdf_leave(h, s, v);
 }
@@ -279,7 +279,7 @@ static void linux_eevdf_withdraw(hls_t *h, u32 s, u32 v)
 /* Picks an eligible VP that can run here, otherwise the VP that is least ahead of its share. */
 static u32 linux_eevdf_grant(hls_t *h, u32 s, u32 cpu)
 {
-	linux_eevdf_t *le = linux_eevdf_state(h, s);
+	linux_eevdf_t *le = POLICY_STATE(linux_eevdf, s);
 	bool more = linux_eevdf_let_go(h, s);
 	u32 v = linux_eevdf_due(h, le);
 	if (v)
@@ -296,7 +296,7 @@ static u32 linux_eevdf_grant(hls_t *h, u32 s, u32 cpu)
 			return 0;
 		queue_remove(h, &le->future, v);
 	}
-	linux_eevdf_vp_t *vp = linux_eevdf_vp(h, v);
+	linux_eevdf_vp_t *vp = POLICY_VP(linux_eevdf, v);
 	vp->is_eligible = 1;
 	vp->since_ns = 0;
 	h->slice_ns = vp->left_ns;
@@ -305,7 +305,7 @@ static u32 linux_eevdf_grant(hls_t *h, u32 s, u32 cpu)
 
 static void linux_eevdf_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	linux_eevdf_vp_t *vp = linux_eevdf_vp(h, v);
+	linux_eevdf_vp_t *vp = POLICY_VP(linux_eevdf, v);
 	u64 weight = linux_eevdf_weight(h, s, v);
 	u64 service = (used_ns << VIRTUAL_SHIFT) + vp->rest, quotient = service / weight;
 	linux_eevdf_advance_by(h, s, v, used_ns);
@@ -317,7 +317,7 @@ static void linux_eevdf_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 /* A VP that yields asks for a new slice, with a deadline one slice later. */
 static void linux_eevdf_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	linux_eevdf_vp_t *vp = linux_eevdf_vp(h, v);
+	linux_eevdf_vp_t *vp = POLICY_VP(linux_eevdf, v);
 	bool yielded = h->vp[v].flags & HLS_YIELDED;
 	h->vp[v].flags &= ~HLS_YIELDED;
 	linux_eevdf_charge(h, s, v, used_ns);
@@ -337,16 +337,17 @@ static void linux_eevdf_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 /* A VP with a shorter slice preempts; so does any VP if the choice was made before all due VPs were brought over. */
 static bool linux_eevdf_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
-	const linux_eevdf_vp_t *waits = linux_eevdf_vp(h, ready);
-	bool may = linux_eevdf_state(h, s)->unfinished ||
+	const linux_eevdf_vp_t *waits = POLICY_VP(linux_eevdf, ready);
+	bool may = POLICY_STATE(linux_eevdf, s)->unfinished ||
 		   linux_eevdf_slice(h, s, ready) < linux_eevdf_slice(h, s, running);
-	return may && waits->is_eligible && virtual_before(waits->deadline, linux_eevdf_vp(h, running)->deadline);
+	return may && waits->is_eligible &&
+	       virtual_before(waits->deadline, POLICY_VP(linux_eevdf, running)->deadline);
 }
 
 /* V has passed many VPs at once: brings over the rest of them, one at each call. */
 static u32 linux_eevdf_timer(hls_t *h, u32 s)
 {
-	linux_eevdf_t *le = linux_eevdf_state(h, s);
+	linux_eevdf_t *le = POLICY_STATE(linux_eevdf, s);
 	bool more = linux_eevdf_let_go(h, s);
 	u32 v = linux_eevdf_due(h, le);
 	if (v) {
@@ -362,19 +363,19 @@ static u32 linux_eevdf_timer(hls_t *h, u32 s)
 /* v leaves, or comes back at once with other parameters: it keeps its lag. */
 static void linux_eevdf_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	if (!linux_eevdf_vp(h, v)->counts)
+	if (!POLICY_VP(linux_eevdf, v)->counts)
 		return;
-	heap_remove(h, &linux_eevdf_state(h, s)->leaving, v);
+	heap_remove(h, &POLICY_STATE(linux_eevdf, s)->leaving, v);
 	linux_eevdf_remove(h, s, v);
 }
 
 /* All VPs that want a CPU count, and the sums are over all VPs that count. */
 static bool linux_eevdf_check_invariants(hls_t *h, u32 s)
 {
-	const linux_eevdf_t *le = linux_eevdf_state(h, s);
+	const linux_eevdf_t *le = POLICY_STATE(linux_eevdf, s);
 	u64 weight = 0, sum = 0;
 	for_each_child (h, v, s) {
-		const linux_eevdf_vp_t *vp = linux_eevdf_vp(h, v);
+		const linux_eevdf_vp_t *vp = POLICY_VP(linux_eevdf, v);
 		if (vp->counts) {
 			weight += linux_eevdf_weight(h, s, v);
 			sum += (vp->virtual - le->base) * linux_eevdf_weight(h, s, v) + vp->rest;

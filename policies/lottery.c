@@ -49,24 +49,24 @@ POLICY_WORDS(lottery);
 
 static u32 lottery_members(hls_t *h, u32 v)
 {
-	return v ? lottery_vp(h, v)->members : 0;
+	return v ? POLICY_VP(lottery, v)->members : 0;
 }
 
 static u64 lottery_sum(hls_t *h, u32 v)
 {
-	return v ? lottery_vp(h, v)->sum : 0;
+	return v ? POLICY_VP(lottery, v)->sum : 0;
 }
 
 /* Puts v into the tree: below the child with fewer members, at each step. */
 static void lottery_add(hls_t *h, lottery_t *lottery, u32 v)
 {
-	lottery_vp_t *vp = lottery_vp(h, v);
+	lottery_vp_t *vp = POLICY_VP(lottery, v);
 	u32 up = 0, next = lottery->root, side = opaque(0);
 	vp->child[0] = vp->child[1] = 0;
 	vp->members = 1;
 	vp->sum = vp->tickets;
 	for (u32 d = opaque(0); d < LOTTERY_HEIGHT && next && can_loop; d++) {
-		lottery_vp_t *at = lottery_vp(h, next);
+		lottery_vp_t *at = POLICY_VP(lottery, next);
 		at->sum += vp->tickets;
 		at->members++;
 		side = lottery_members(h, at->child[1]) < lottery_members(h, at->child[0]);
@@ -75,7 +75,7 @@ static void lottery_add(hls_t *h, lottery_t *lottery, u32 v)
 	}
 	vp->up = up;
 	if (up)
-		lottery_vp(h, up)->child[side] = v;
+		POLICY_VP(lottery, up)->child[side] = v;
 	else
 		lottery->root = v;
 }
@@ -85,21 +85,21 @@ static u32 lottery_take_last(hls_t *h, lottery_t *lottery)
 {
 	u32 last = lottery->root;
 	for (u32 d = opaque(0); d < LOTTERY_HEIGHT && lottery_members(h, last) > 1 && can_loop; d++) {
-		lottery_vp_t *at = lottery_vp(h, last);
+		lottery_vp_t *at = POLICY_VP(lottery, last);
 		at->members--;
 		last = at->child[lottery_members(h, at->child[1]) > lottery_members(h, at->child[0])];
 	}
-	lottery_vp_t *vp = lottery_vp(h, last);
+	lottery_vp_t *vp = POLICY_VP(lottery, last);
 	u32 up = vp->up;
 	if (up) {
-		lottery_vp_t *above = lottery_vp(h, up);
+		lottery_vp_t *above = POLICY_VP(lottery, up);
 		above->child[above->child[1] == last] = 0;
 	} else {
 		lottery->root = 0;
 	}
 	for (u32 d = opaque(0); d < LOTTERY_HEIGHT && up && can_loop; d++) {
-		lottery_vp(h, up)->sum -= vp->tickets;
-		up = lottery_vp(h, up)->up;
+		POLICY_VP(lottery, up)->sum -= vp->tickets;
+		up = POLICY_VP(lottery, up)->up;
 	}
 	return last;
 }
@@ -107,7 +107,7 @@ static u32 lottery_take_last(hls_t *h, lottery_t *lottery)
 /* Puts `other`, which is in no tree, in the place of v. */
 static void lottery_take_place(hls_t *h, lottery_t *lottery, u32 v, u32 other)
 {
-	lottery_vp_t *vp = lottery_vp(h, v), *in = lottery_vp(h, other);
+	lottery_vp_t *vp = POLICY_VP(lottery, v), *in = POLICY_VP(lottery, other);
 	u32 up = vp->up;
 	in->child[0] = vp->child[0];
 	in->child[1] = vp->child[1];
@@ -115,31 +115,31 @@ static void lottery_take_place(hls_t *h, lottery_t *lottery, u32 v, u32 other)
 	in->sum = vp->sum - vp->tickets + in->tickets;
 	in->up = up;
 	if (in->child[0])
-		lottery_vp(h, in->child[0])->up = other;
+		POLICY_VP(lottery, in->child[0])->up = other;
 	if (in->child[1])
-		lottery_vp(h, in->child[1])->up = other;
+		POLICY_VP(lottery, in->child[1])->up = other;
 	if (up) {
-		lottery_vp_t *above = lottery_vp(h, up);
+		lottery_vp_t *above = POLICY_VP(lottery, up);
 		above->child[above->child[1] == v] = other;
 	} else {
 		lottery->root = other;
 	}
 	for (u32 d = opaque(0); d < LOTTERY_HEIGHT && up && can_loop; d++) {
-		lottery_vp(h, up)->sum += in->tickets - vp->tickets;
-		up = lottery_vp(h, up)->up;
+		POLICY_VP(lottery, up)->sum += in->tickets - vp->tickets;
+		up = POLICY_VP(lottery, up)->up;
 	}
 }
 
 static void lottery_enqueue(hls_t *h, u32 s, u32 v)
 {
-	lottery_t *lottery = lottery_state(h, s);
+	lottery_t *lottery = POLICY_STATE(lottery, s);
 	lottery_add(h, lottery, v);
 	fifo_push(h, &lottery->ready, v, true);
 }
 
 static void lottery_dequeue(hls_t *h, u32 s, u32 v)
 {
-	lottery_t *lottery = lottery_state(h, s);
+	lottery_t *lottery = POLICY_STATE(lottery, s);
 	u32 last = lottery_take_last(h, lottery);
 	if (last != v)
 		lottery_take_place(h, lottery, v, last);
@@ -162,7 +162,7 @@ static u32 lottery_draw(hls_t *h, lottery_t *lottery)
 	u32 v = lottery->root;
 	u64 ticket = lottery_random(lottery) % lottery_sum(h, v);
 	for (u32 d = opaque(0); d < LOTTERY_HEIGHT && can_loop; d++) {
-		lottery_vp_t *vp = lottery_vp(h, v);
+		lottery_vp_t *vp = POLICY_VP(lottery, v);
 		u64 before = lottery_sum(h, vp->child[0]);
 		if (ticket < before) {
 			v = vp->child[0];
@@ -180,13 +180,13 @@ static u32 lottery_draw(hls_t *h, lottery_t *lottery)
 static s64 lottery_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
-	lottery_vp(h, v)->tickets = h->vp[v].param[LOTTERY_SHARE] * LOTTERY_TICKET;
+	POLICY_VP(lottery, v)->tickets = h->vp[v].param[LOTTERY_SHARE] * LOTTERY_TICKET;
 	return 0;
 }
 
 static void lottery_init(hls_t *h, u32 s)
 {
-	lottery_state(h, s)->random = h->scheduler[s].param[LOTTERY_SEED];
+	POLICY_STATE(lottery, s)->random = h->scheduler[s].param[LOTTERY_SEED];
 }
 
 static void lottery_request(hls_t *h, u32 s, u32 v)
@@ -201,7 +201,7 @@ static void lottery_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 lottery_grant(hls_t *h, u32 s, u32 cpu)
 {
-	lottery_t *lottery = lottery_state(h, s);
+	lottery_t *lottery = POLICY_STATE(lottery, s);
 	u32 v = fifo_first_usable(h, &lottery->ready, cpu);
 	if (!v)
 		return 0;
@@ -228,7 +228,7 @@ static void lottery_compensate(hls_t *h, u32 s, u32 v, u64 used_ns)
 		used_ns = least_ns;
 	if (used_ns < quantum_ns)
 		tickets = tickets * quantum_ns / used_ns;
-	lottery_vp(h, v)->tickets = tickets;
+	POLICY_VP(lottery, v)->tickets = tickets;
 }
 
 static void lottery_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -248,9 +248,9 @@ static bool lottery_check_invariants(hls_t *h, u32 s)
 	u64 sum = 0;
 	for_each_child (h, v, s) {
 		if (h->vp[v].state == HLS_READY)
-			sum += lottery_vp(h, v)->tickets;
+			sum += POLICY_VP(lottery, v)->tickets;
 	}
-	return sum == lottery_sum(h, lottery_state(h, s)->root);
+	return sum == lottery_sum(h, POLICY_STATE(lottery, s)->root);
 }
 
 static const struct hls_policy lottery_policy = {

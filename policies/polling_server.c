@@ -28,14 +28,14 @@
 /* What is left of the budget is lost; a debt is not. */
 static void polling_server_lose(hls_t *h, u32 v)
 {
-	budget_t *budget = &server_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(server, v)->budget;
 	if (budget->left_ns > 0)
 		budget->left_ns = 0;
 }
 
 static void polling_server_request(hls_t *h, u32 s, u32 v)
 {
-	budget_t *budget = &server_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(server, v)->budget;
 	h->vp[v].flags &= ~HLS_RESUMED;
 	if (unlikely(!budget->end_at))
 		budget->end_at = h->now_ns;

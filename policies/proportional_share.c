@@ -51,14 +51,14 @@ POLICY_WORDS(proportional_share);
 
 static s64 proportional_share_register_vp(hls_t *h, u32 s, u32 v)
 {
-	proportional_share_t *ps = proportional_share_state(h, s);
+	proportional_share_t *ps = POLICY_STATE(proportional_share, s);
 	ps->nr_warped += h->vp[v].param[PROPORTIONAL_SHARE_WARP] != 0;
 	return 0;
 }
 
 static void proportional_share_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	proportional_share_t *ps = proportional_share_state(h, s);
+	proportional_share_t *ps = POLICY_STATE(proportional_share, s);
 	ps->nr_warped -= h->vp[v].param[PROPORTIONAL_SHARE_WARP] != 0;
 }
 
@@ -66,7 +66,7 @@ static void proportional_share_unregister_vp(hls_t *h, u32 s, u32 v)
 static u64 proportional_share_key(hls_t *h, u32 v)
 {
 	const vp_t *vp = in_register(&h->vp[v]);
-	u64 start = proportional_share_vp(h, v)->tag.used, warp_ns = vp->param[PROPORTIONAL_SHARE_WARP];
+	u64 start = POLICY_VP(proportional_share, v)->tag.used, warp_ns = vp->param[PROPORTIONAL_SHARE_WARP];
 	if (likely(!warp_ns))
 		return start;
 	return start - virtual_of(warp_ns, vp->param[PROPORTIONAL_SHARE_SHARE]);
@@ -80,8 +80,8 @@ static bool proportional_share_is_apart(hls_t *h, u32 v)
 
 static void proportional_share_enqueue(hls_t *h, u32 s, u32 v)
 {
-	proportional_share_t *ps = proportional_share_state(h, s);
-	u64 start = proportional_share_vp(h, v)->tag.used;
+	proportional_share_t *ps = POLICY_STATE(proportional_share, s);
+	u64 start = POLICY_VP(proportional_share, v)->tag.used;
 	if (likely(!proportional_share_is_apart(h, v))) {
 		queue_push_heap(h, &ps->ready.heap, v, start, h->seq++);
 		return;
@@ -92,7 +92,7 @@ static void proportional_share_enqueue(hls_t *h, u32 s, u32 v)
 
 static void proportional_share_dequeue(hls_t *h, u32 s, u32 v)
 {
-	proportional_share_t *ps = proportional_share_state(h, s);
+	proportional_share_t *ps = POLICY_STATE(proportional_share, s);
 	if (!proportional_share_is_apart(h, v)) {
 		heap_remove(h, &ps->ready.heap, v);
 		return;
@@ -103,8 +103,8 @@ static void proportional_share_dequeue(hls_t *h, u32 s, u32 v)
 
 static void proportional_share_request(hls_t *h, u32 s, u32 v)
 {
-	proportional_share_t *ps = proportional_share_state(h, s);
-	proportional_share_vp_t *vp = proportional_share_vp(h, v);
+	proportional_share_t *ps = POLICY_STATE(proportional_share, s);
+	proportional_share_vp_t *vp = POLICY_VP(proportional_share, v);
 	bool forgotten = h->now_ns - vp->released_at > VIRTUAL_FORGET_NS;
 	if (forgotten || virtual_before(vp->tag.used, ps->virtual_time))
 		virtual_skip_to(&vp->tag, ps->virtual_time);
@@ -114,20 +114,20 @@ static void proportional_share_request(hls_t *h, u32 s, u32 v)
 static void proportional_share_withdraw(hls_t *h, u32 s, u32 v)
 {
 	proportional_share_dequeue(h, s, v);
-	proportional_share_vp(h, v)->released_at = h->now_ns;
+	POLICY_VP(proportional_share, v)->released_at = h->now_ns;
 }
 
 /* `least`, or the S of v if that is less; v is a VP or 0. */
 static u64 proportional_share_lesser(hls_t *h, u32 v, u64 least)
 {
-	u64 start = v ? proportional_share_vp(h, v)->tag.used : least;
+	u64 start = v ? POLICY_VP(proportional_share, v)->tag.used : least;
 	return virtual_before(start, least) ? start : least;
 }
 
 /* The least of `least` and of the S of all VPs that are READY or RUNNING. */
 HLS_RARE_FUNC u64 proportional_share_least_start(hls_t *h __arg_arena, u32 s, u64 least)
 {
-	proportional_share_t *ps = proportional_share_state(h, s);
+	proportional_share_t *ps = POLICY_STATE(proportional_share, s);
 	least = proportional_share_lesser(h, ps->ready.heap, least);
 	least = proportional_share_lesser(h, ps->starts, least);
 	for_each_up (h, u, s)
@@ -138,8 +138,8 @@ HLS_RARE_FUNC u64 proportional_share_least_start(hls_t *h __arg_arena, u32 s, u6
 /* The VP v, which has left the queue, runs from now on. */
 static void proportional_share_serve(hls_t *h, u32 s, u32 v)
 {
-	proportional_share_t *ps = proportional_share_state(h, s);
-	u64 start = proportional_share_vp(h, v)->tag.used;
+	proportional_share_t *ps = POLICY_STATE(proportional_share, s);
+	u64 start = POLICY_VP(proportional_share, v)->tag.used;
 	if (ps->nr_warped)
 		start = proportional_share_least_start(h, s, start);
 	if (virtual_before(ps->virtual_time, start))
@@ -150,7 +150,7 @@ static void proportional_share_serve(hls_t *h, u32 s, u32 v)
 /* proportional_share_grant() where VPs lie in the search tree. */
 HLS_RARE_BODY u32 proportional_share_grant_any(hls_t *h, u32 s, u32 cpu)
 {
-	u32 v = queue_first_usable(h, &proportional_share_state(h, s)->ready, cpu);
+	u32 v = queue_first_usable(h, &POLICY_STATE(proportional_share, s)->ready, cpu);
 	if (v) {
 		proportional_share_dequeue(h, s, v);
 		proportional_share_serve(h, s, v);
@@ -160,7 +160,7 @@ HLS_RARE_BODY u32 proportional_share_grant_any(hls_t *h, u32 s, u32 cpu)
 
 static __always_inline u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
 {
-	proportional_share_t *ps = proportional_share_state(h, s);
+	proportional_share_t *ps = POLICY_STATE(proportional_share, s);
 	u32 v = ps->ready.heap;
 	if (unlikely(ps->ready.tree))
 		return proportional_share_grant_any(h, s, cpu);
@@ -172,8 +172,8 @@ static __always_inline u32 proportional_share_grant(hls_t *h, u32 s, u32 cpu)
 /* v ran for used_ns: F = S + used / share. */
 static void proportional_share_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	proportional_share_t *ps = proportional_share_state(h, s);
-	proportional_share_vp_t *vp = proportional_share_vp(h, v);
+	proportional_share_t *ps = POLICY_STATE(proportional_share, s);
+	proportional_share_vp_t *vp = POLICY_VP(proportional_share, v);
 	u64 share = in_register(&h->vp[v])->param[PROPORTIONAL_SHARE_SHARE];
 	virtual_charge(&vp->tag, share, used_ns);
 	if (virtual_before(ps->last_finish, vp->tag.used))
@@ -183,8 +183,8 @@ static void proportional_share_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 /* v, which goes on, is behind the virtual time: not by too much. */
 static void proportional_share_catch_up(hls_t *h, u32 s, u32 v)
 {
-	proportional_share_t *ps = proportional_share_state(h, s);
-	proportional_share_vp_t *vp = proportional_share_vp(h, v);
+	proportional_share_t *ps = POLICY_STATE(proportional_share, s);
+	proportional_share_vp_t *vp = POLICY_VP(proportional_share, v);
 	u64 share = in_register(&h->vp[v])->param[PROPORTIONAL_SHARE_SHARE];
 	u64 least = ps->virtual_time - virtual_of(PROPORTIONAL_SHARE_MOST_BEHIND_NS, share);
 	if (virtual_before(vp->tag.used, least))
@@ -194,17 +194,17 @@ static void proportional_share_catch_up(hls_t *h, u32 s, u32 v)
 static void proportional_share_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	proportional_share_charge(h, s, v, used_ns);
-	if (unlikely(virtual_before(proportional_share_vp(h, v)->tag.used,
-				    proportional_share_state(h, s)->virtual_time)))
+	if (unlikely(virtual_before(POLICY_VP(proportional_share, v)->tag.used,
+				    POLICY_STATE(proportional_share, s)->virtual_time)))
 		proportional_share_catch_up(h, s, v);
 	proportional_share_enqueue(h, s, v);
 }
 
 static void proportional_share_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	proportional_share_t *ps = proportional_share_state(h, s);
+	proportional_share_t *ps = POLICY_STATE(proportional_share, s);
 	proportional_share_charge(h, s, v, used_ns);
-	proportional_share_vp(h, v)->released_at = h->now_ns;
+	POLICY_VP(proportional_share, v)->released_at = h->now_ns;
 	const scheduler_t *sched = in_register(&h->scheduler[s]);
 	if (!(sched->nr_ready | sched->nr_running))
 		ps->virtual_time = ps->last_finish;

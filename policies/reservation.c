@@ -55,7 +55,7 @@ POLICY_WORDS(reservation);
 static s64 reservation_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
-	reservation_vp_t *vp = reservation_vp(h, v);
+	reservation_vp_t *vp = POLICY_VP(reservation, v);
 	s64 budget = h->vp[v].param[RESERVATION_BUDGET];
 	if (h->vp[v].param[RESERVATION_BUDGET] > h->vp[v].param[RESERVATION_PERIOD])
 		return -HLS_E_PARAM;
@@ -72,25 +72,25 @@ static u64 reservation_amount_ns(hls_t *h, u32 v)
 
 static bool reservation_has_budget(hls_t *h, u32 v)
 {
-	return reservation_vp(h, v)->budget.left_ns > 0;
+	return POLICY_VP(reservation, v)->budget.left_ns > 0;
 }
 
 static u64 reservation_deadline_at(hls_t *h, u32 v)
 {
-	return reservation_vp(h, v)->budget.end_at;
+	return POLICY_VP(reservation, v)->budget.end_at;
 }
 
 /* If the VP's period is over, begins the period of now. */
 static void reservation_renew_if_over(hls_t *h, u32 v)
 {
-	budget_renew_if_over(h, v, &reservation_vp(h, v)->budget, reservation_amount_ns(h, v),
+	budget_renew_if_over(h, v, &POLICY_VP(reservation, v)->budget, reservation_amount_ns(h, v),
 			     h->vp[v].param[RESERVATION_PERIOD]);
 }
 
 /* The wake-up rule. */
 static void reservation_wake(hls_t *h, u32 v)
 {
-	reservation_vp_t *vp = reservation_vp(h, v);
+	reservation_vp_t *vp = POLICY_VP(reservation, v);
 	u64 budget = reservation_amount_ns(h, v), period = h->vp[v].param[RESERVATION_PERIOD];
 	bool resumed = h->vp[v].flags & HLS_RESUMED;
 	h->vp[v].flags &= ~HLS_RESUMED;
@@ -111,7 +111,7 @@ static void reservation_wake(hls_t *h, u32 v)
 
 static void reservation_set_timer(hls_t *h, u32 s)
 {
-	reservation_t *res = reservation_state(h, s);
+	reservation_t *res = POLICY_STATE(reservation, s);
 	u64 first = HLS_NEVER;
 	u32 ready = queue_first(h, &res->ready);
 	if (ready)
@@ -129,7 +129,7 @@ static void reservation_set_timer(hls_t *h, u32 s)
 /* The VP is READY: it goes into the heap `ready` if it has budget, else it is throttled. */
 static void reservation_enqueue(hls_t *h, u32 s, u32 v)
 {
-	reservation_t *res = reservation_state(h, s);
+	reservation_t *res = POLICY_STATE(reservation, s);
 	if (reservation_has_budget(h, v)) {
 		queue_push(h, &res->ready, v, reservation_deadline_at(h, v));
 	} else {
@@ -147,7 +147,7 @@ static void reservation_request(hls_t *h, u32 s, u32 v)
 
 static void reservation_withdraw(hls_t *h, u32 s, u32 v)
 {
-	reservation_t *res = reservation_state(h, s);
+	reservation_t *res = POLICY_STATE(reservation, s);
 	if (h->vp[v].flags & HLS_THROTTLED)
 		heap_remove(h, &res->depleted, v);
 	else
@@ -157,20 +157,20 @@ static void reservation_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 reservation_grant(hls_t *h, u32 s, u32 cpu)
 {
-	reservation_t *res = reservation_state(h, s);
+	reservation_t *res = POLICY_STATE(reservation, s);
 	u32 v = queue_first_usable(h, &res->ready, cpu);
 	if (v) {
 		queue_remove(h, &res->ready, v);
 		heap_push(h, &res->running, v, reservation_deadline_at(h, v), h->seq++);
-		h->slice_ns = reservation_vp(h, v)->budget.left_ns;
+		h->slice_ns = POLICY_VP(reservation, v)->budget.left_ns;
 	}
 	return v;
 }
 
 static void reservation_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	heap_remove(h, &reservation_state(h, s)->running, v);
-	budget_charge(h, v, &reservation_vp(h, v)->budget, reservation_amount_ns(h, v),
+	heap_remove(h, &POLICY_STATE(reservation, s)->running, v);
+	budget_charge(h, v, &POLICY_VP(reservation, v)->budget, reservation_amount_ns(h, v),
 		      h->vp[v].param[RESERVATION_PERIOD], used_ns);
 }
 
@@ -184,7 +184,7 @@ static void reservation_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 static void reservation_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	reservation_charge(h, s, v, used_ns);
-	reservation_vp(h, v)->released_at = h->now_ns;
+	POLICY_VP(reservation, v)->released_at = h->now_ns;
 	reservation_set_timer(h, s);
 }
 
@@ -204,7 +204,7 @@ HLS_RARE_FUNC u32 reservation_throttle(hls_t *h __arg_arena, u32 v)
 /* The first depleted VP begins its next period if the one before is over. Returns that VP; 0: none. */
 static u32 reservation_refill(hls_t *h, u32 s)
 {
-	reservation_t *res = reservation_state(h, s);
+	reservation_t *res = POLICY_STATE(reservation, s);
 	u32 v = res->depleted;
 	if (!v || h->node[v].key > h->now_ns) {
 		reservation_set_timer(h, s);
@@ -227,7 +227,7 @@ static u32 reservation_refill(hls_t *h, u32 s)
  */
 static u32 reservation_timer(hls_t *h, u32 s)
 {
-	reservation_t *res = reservation_state(h, s);
+	reservation_t *res = POLICY_STATE(reservation, s);
 	u32 v = res->running;
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && v && can_loop; i++) {
 		if (h->node[v].key <= h->now_ns)
@@ -252,7 +252,7 @@ static u32 reservation_timer(hls_t *h, u32 s)
 static bool reservation_check_invariants(hls_t *h, u32 s)
 {
 	for_each_child (h, v, s) {
-		s64 left_ns = reservation_vp(h, v)->budget.left_ns;
+		s64 left_ns = POLICY_VP(reservation, v)->budget.left_ns;
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (left_ns > (s64)h->vp[v].param[RESERVATION_BUDGET] || left_ns < -(s64)HLS_MOST_DEBT_NS)
 			return false;

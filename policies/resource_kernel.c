@@ -69,7 +69,7 @@ POLICY_WORDS(resource_kernel);
 /* After a change of parameters, a VP keeps what is left of its budget, up to the new budget. */
 static s64 resource_kernel_register_vp(hls_t *h, u32 s, u32 v)
 {
-	resource_kernel_vp_t *vp = resource_kernel_vp(h, v);
+	resource_kernel_vp_t *vp = POLICY_VP(resource_kernel, v);
 	s64 budget = h->vp[v].param[RESOURCE_KERNEL_BUDGET];
 	if (h->vp[v].param[RESOURCE_KERNEL_BUDGET] > h->vp[v].param[RESOURCE_KERNEL_PERIOD])
 		return -HLS_E_PARAM;
@@ -82,48 +82,49 @@ static s64 resource_kernel_register_vp(hls_t *h, u32 s, u32 v)
 /* If the VP's period is over, begins the period of now. */
 static void resource_kernel_renew_if_over(hls_t *h, u32 v)
 {
-	budget_renew_if_over(h, v, &resource_kernel_vp(h, v)->budget, h->vp[v].param[RESOURCE_KERNEL_BUDGET],
+	budget_renew_if_over(h, v, &POLICY_VP(resource_kernel, v)->budget, h->vp[v].param[RESOURCE_KERNEL_BUDGET],
 			     h->vp[v].param[RESOURCE_KERNEL_PERIOD]);
 }
 
 static u64 resource_kernel_rank(hls_t *h, u32 v)
 {
-	if (resource_kernel_vp(h, v)->budget.left_ns > 0)
+	if (POLICY_VP(resource_kernel, v)->budget.left_ns > 0)
 		return h->vp[v].param[RESOURCE_KERNEL_PERIOD];
 	return RESOURCE_KERNEL_LAST_RANK - (h->vp[v].param[RESOURCE_KERNEL_KIND] == RESOURCE_KERNEL_SOFT);
 }
 
 static void resource_kernel_set_timer(hls_t *h, u32 s)
 {
-	u32 first = resource_kernel_state(h, s)->due;
+	u32 first = POLICY_STATE(resource_kernel, s)->due;
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
 /* The VP's budget will be renewed at the end of its period. */
 static void resource_kernel_await_end(hls_t *h, u32 s, u32 v)
 {
-	heap_push(h, &resource_kernel_state(h, s)->due, v, resource_kernel_vp(h, v)->budget.end_at, h->seq++);
+	heap_push(h, &POLICY_STATE(resource_kernel, s)->due, v, POLICY_VP(resource_kernel, v)->budget.end_at,
+		  h->seq++);
 }
 
 /* The VP no longer waits for a renewal. No effect for a RUNNING VP that the timer has already taken out. */
 static void resource_kernel_forget_end(hls_t *h, u32 s, u32 v)
 {
 	if (h->node[v].dist)
-		heap_remove(h, &resource_kernel_state(h, s)->due, v);
+		heap_remove(h, &POLICY_STATE(resource_kernel, s)->due, v);
 }
 
 static bool resource_kernel_may_run(hls_t *h, u32 v)
 {
-	return resource_kernel_vp(h, v)->budget.left_ns > 0 ||
+	return POLICY_VP(resource_kernel, v)->budget.left_ns > 0 ||
 	       h->vp[v].param[RESOURCE_KERNEL_KIND] != RESOURCE_KERNEL_HARD;
 }
 
 /* Puts a VP that may run among the others of its rank, behind them or before them. */
 static void resource_kernel_push(hls_t *h, u32 s, u32 v, bool behind)
 {
-	resource_kernel_vp_t *vp = resource_kernel_vp(h, v);
+	resource_kernel_vp_t *vp = POLICY_VP(resource_kernel, v);
 	vp->rank = resource_kernel_rank(h, v);
-	queue_push_tree(h, &resource_kernel_state(h, s)->ready, v, vp->rank, queue_place(h, behind));
+	queue_push_tree(h, &POLICY_STATE(resource_kernel, s)->ready, v, vp->rank, queue_place(h, behind));
 }
 
 /* The VP is READY. */
@@ -139,7 +140,7 @@ static void resource_kernel_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 
 static void resource_kernel_request(hls_t *h, u32 s, u32 v)
 {
-	budget_t *budget = &resource_kernel_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(resource_kernel, v)->budget;
 	h->vp[v].flags &= ~HLS_RESUMED;
 	if (unlikely(!budget->end_at))
 		budget->end_at = h->now_ns;
@@ -151,22 +152,22 @@ static void resource_kernel_withdraw(hls_t *h, u32 s, u32 v)
 {
 	resource_kernel_forget_end(h, s, v);
 	if (!(h->vp[v].flags & HLS_THROTTLED))
-		queue_remove_tree(h, &resource_kernel_state(h, s)->ready, v);
+		queue_remove_tree(h, &POLICY_STATE(resource_kernel, s)->ready, v);
 	resource_kernel_set_timer(h, s);
 }
 
 static bool resource_kernel_has_rank_of_budget(hls_t *h, u32 v)
 {
-	return resource_kernel_vp(h, v)->rank < RESOURCE_KERNEL_LAST_RANK - 1;
+	return POLICY_VP(resource_kernel, v)->rank < RESOURCE_KERNEL_LAST_RANK - 1;
 }
 
 static u32 resource_kernel_grant(hls_t *h, u32 s, u32 cpu)
 {
-	u32 __arena *ready = &resource_kernel_state(h, s)->ready;
+	u32 __arena *ready = &POLICY_STATE(resource_kernel, s)->ready;
 	u32 v = queue_first_usable_of_tree(h, *ready, cpu);
 	if (!v)
 		return 0;
-	resource_kernel_vp_t *vp = resource_kernel_vp(h, v);
+	resource_kernel_vp_t *vp = POLICY_VP(resource_kernel, v);
 	queue_remove_tree(h, ready, v);
 	h->slice_ns = resource_kernel_has_rank_of_budget(h, v) ? (u64)vp->budget.left_ns : vp->turn_ns;
 	return v;
@@ -175,7 +176,7 @@ static u32 resource_kernel_grant(hls_t *h, u32 s, u32 cpu)
 /* The VP had a CPU for used_ns, from its budget or beyond it. Returns whether others of its rank go next. */
 static bool resource_kernel_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	resource_kernel_vp_t *vp = resource_kernel_vp(h, v);
+	resource_kernel_vp_t *vp = POLICY_VP(resource_kernel, v);
 	bool yielded = h->vp[v].flags & HLS_YIELDED;
 	if (!resource_kernel_has_rank_of_budget(h, v)) {
 		bool over = hls_turn_over(h, v, &vp->turn_ns, used_ns);
@@ -207,7 +208,7 @@ static void resource_kernel_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 static bool resource_kernel_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return resource_kernel_vp(h, ready)->rank < resource_kernel_vp(h, running)->rank;
+	return POLICY_VP(resource_kernel, ready)->rank < POLICY_VP(resource_kernel, running)->rank;
 }
 
 /* A READY VP's period is over. */
@@ -220,17 +221,17 @@ static void resource_kernel_refill(hls_t *h, u32 s, u32 v)
 		return;
 	if (throttled)
 		hls_unthrottle(h, v);
-	else if (resource_kernel_vp(h, v)->rank == resource_kernel_rank(h, v))
+	else if (POLICY_VP(resource_kernel, v)->rank == resource_kernel_rank(h, v))
 		return;
 	else
-		queue_remove_tree(h, &resource_kernel_state(h, s)->ready, v);
+		queue_remove_tree(h, &POLICY_STATE(resource_kernel, s)->ready, v);
 	resource_kernel_push(h, s, v, true);
 }
 
 /* Deals with the periods that are over, one at each call: a RUNNING VP is revoked, so that it is charged first. */
 static u32 resource_kernel_timer(hls_t *h, u32 s)
 {
-	u32 v = resource_kernel_state(h, s)->due;
+	u32 v = POLICY_STATE(resource_kernel, s)->due;
 	if (!v || h->node[v].key > h->now_ns) {
 		resource_kernel_set_timer(h, s);
 		return 0;
@@ -247,7 +248,7 @@ static u32 resource_kernel_timer(hls_t *h, u32 s)
 static bool resource_kernel_check_invariants(hls_t *h, u32 s)
 {
 	for_each_child (h, v, s) {
-		s64 left_ns = resource_kernel_vp(h, v)->budget.left_ns;
+		s64 left_ns = POLICY_VP(resource_kernel, v)->budget.left_ns;
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (left_ns > (s64)h->vp[v].param[RESOURCE_KERNEL_BUDGET] || left_ns < -(s64)HLS_MOST_DEBT_NS)
 			return false;

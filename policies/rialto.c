@@ -128,14 +128,14 @@ static u32 rialto_after(hls_t *h, u32 s, u32 v, u32 u)
 static u64 rialto_phase(hls_t *h, u32 v)
 {
 	u64 period = rialto_period(h, v);
-	return (h->now_ns + period - rialto_vp(h, v)->offset) % period;
+	return (h->now_ns + period - POLICY_VP(rialto, v)->offset) % period;
 }
 
 /* How much time of v's slots has passed at `at`, from some time before 0 on. */
 static u64 rialto_slots_until(hls_t *h, u32 v, u64 at)
 {
 	u64 period = rialto_period(h, v), budget = rialto_budget(h, v);
-	u64 passed = at + period - rialto_vp(h, v)->offset, phase = passed % period;
+	u64 passed = at + period - POLICY_VP(rialto, v)->offset, phase = passed % period;
 	return passed / period * budget + (phase < budget ? phase : budget);
 }
 
@@ -153,10 +153,10 @@ static u64 rialto_gcd(hls_t *h, u64 a, u64 b)
 /* Computes the gcds of v's period and placed slots' periods. Returns whether each is large enough for both slots. */
 static bool rialto_grids(hls_t *h, u32 s, u32 fresh, u32 v)
 {
-	rialto_t *rialto = rialto_state(h, s);
+	rialto_t *rialto = POLICY_STATE(rialto, s);
 	u32 n = opaque(0);
 	rialto_for_each (h, s, fresh, u) {
-		if (u == v || !rialto_vp(h, u)->is_placed)
+		if (u == v || !POLICY_VP(rialto, u)->is_placed)
 			continue;
 		u64 grid = rialto_gcd(h, rialto_period(h, u), rialto_period(h, v));
 		if (n >= RIALTO_MOST_CHILDREN || grid < rialto_budget(h, u) + rialto_budget(h, v))
@@ -169,7 +169,7 @@ static bool rialto_grids(hls_t *h, u32 s, u32 fresh, u32 v)
 /* How much later v's slot must begin not to meet u's slot, where the gcd of their periods is `grid`. */
 static u64 rialto_push(hls_t *h, u32 v, u32 u, u64 grid)
 {
-	u64 offset = rialto_vp(h, v)->offset, other = rialto_vp(h, u)->offset;
+	u64 offset = POLICY_VP(rialto, v)->offset, other = POLICY_VP(rialto, u)->offset;
 	u64 behind = (offset + grid - other % grid) % grid;
 	if (behind < rialto_budget(h, u))
 		return rialto_budget(h, u) - behind;
@@ -184,8 +184,8 @@ static u64 rialto_push(hls_t *h, u32 v, u32 u, u64 grid)
  */
 HLS_RARE_FUNC bool rialto_place(hls_t *h __arg_arena, u32 s, u32 fresh, u32 v)
 {
-	rialto_t *rialto = rialto_state(h, s);
-	rialto_vp_t *vp = rialto_vp(h, v);
+	rialto_t *rialto = POLICY_STATE(rialto, s);
+	rialto_vp_t *vp = POLICY_VP(rialto, v);
 	u64 moved = 0;
 	if (!rialto_grids(h, s, fresh, v))
 		return false;
@@ -193,7 +193,7 @@ HLS_RARE_FUNC bool rialto_place(hls_t *h __arg_arena, u32 s, u32 fresh, u32 v)
 		u64 before = moved;
 		u32 n = opaque(0);
 		rialto_for_each (h, s, fresh, u) {
-			if (u == v || !rialto_vp(h, u)->is_placed || n >= RIALTO_MOST_CHILDREN)
+			if (u == v || !POLICY_VP(rialto, u)->is_placed || n >= RIALTO_MOST_CHILDREN)
 				continue;
 			u64 further = rialto_push(h, v, u, rialto->grid[n++]);
 			moved += further;
@@ -212,7 +212,7 @@ static u32 rialto_next_to_place(hls_t *h, u32 s, u32 v)
 {
 	u32 first = 0;
 	rialto_for_each (h, s, v, u) {
-		if (rialto_vp(h, u)->is_placed)
+		if (POLICY_VP(rialto, u)->is_placed)
 			continue;
 		u64 period = rialto_period(h, u), least = first ? rialto_period(h, first) : HLS_NEVER;
 		if (period < least || (period == least && rialto_budget(h, u) > rialto_budget(h, first)))
@@ -226,7 +226,7 @@ static bool rialto_place_all(hls_t *h, u32 s, u32 v)
 {
 	bool done = false;
 	rialto_for_each (h, s, v, u) {
-		rialto_vp_t *vp = rialto_vp(h, u);
+		rialto_vp_t *vp = POLICY_VP(rialto, u);
 		vp->left_ns = vp->offset;
 		vp->offset = h->now_ns % rialto_period(h, u);
 		vp->is_placed = 0;
@@ -236,10 +236,10 @@ static bool rialto_place_all(hls_t *h, u32 s, u32 v)
 		done = !next;
 		if (!next || !rialto_place(h, s, v, next))
 			break;
-		rialto_vp(h, next)->is_placed = 1;
+		POLICY_VP(rialto, next)->is_placed = 1;
 	}
 	rialto_for_each (h, s, v, u) {
-		rialto_vp_t *vp = rialto_vp(h, u);
+		rialto_vp_t *vp = POLICY_VP(rialto, u);
 		if (!done)
 			vp->offset = vp->left_ns;
 		vp->left_ns = 0;
@@ -251,14 +251,14 @@ static bool rialto_place_all(hls_t *h, u32 s, u32 v)
 /* Whether v has a constraint that is in force, or will be. */
 static bool rialto_has_job(hls_t *h, u32 v)
 {
-	const rialto_vp_t *vp = rialto_vp(h, v);
+	const rialto_vp_t *vp = POLICY_VP(rialto, v);
 	return vp->left_ns && vp->until > h->now_ns;
 }
 
 /* Whether v's constraint is in force. */
 static bool rialto_is_in_job(hls_t *h, u32 v)
 {
-	return rialto_has_job(h, v) && rialto_vp(h, v)->from <= h->now_ns;
+	return rialto_has_job(h, v) && POLICY_VP(rialto, v)->from <= h->now_ns;
 }
 
 /* Whether no VP wants the CPU, and no VP but v has a constraint. */
@@ -273,7 +273,7 @@ static bool rialto_is_idle(hls_t *h, u32 s, u32 v)
 /* How much of its reserved time v's constraint has yet to get. */
 static u64 rialto_left_ns(hls_t *h, u32 v)
 {
-	const rialto_vp_t *vp = rialto_vp(h, v);
+	const rialto_vp_t *vp = POLICY_VP(rialto, v);
 	if (h->vp[v].state != HLS_RUNNING || vp->reason != RIALTO_CONSTRAINT)
 		return vp->left_ns;
 	u64 used_ns = hls_used_ns(h, v);
@@ -286,10 +286,10 @@ static u64 rialto_left_ns(hls_t *h, u32 v)
  */
 static u32 rialto_list_jobs(hls_t *h, u32 s, u32 v)
 {
-	rialto_t *rialto = rialto_state(h, s);
+	rialto_t *rialto = POLICY_STATE(rialto, s);
 	u32 n = opaque(0);
 	rialto_for_each (h, s, v, u) {
-		const rialto_vp_t *vp = rialto_vp(h, u);
+		const rialto_vp_t *vp = POLICY_VP(rialto, u);
 		bool sleeps = u != v && h->vp[u].state == HLS_WAITING && vp->from <= h->now_ns;
 		if (sleeps || !rialto_has_job(h, u))
 			continue;
@@ -327,7 +327,7 @@ static bool rialto_span_fits(hls_t *h, const struct rialto_job __arena *job, u32
 /* Whether the table holds all constraints, with the slot and the constraint of v. */
 HLS_RARE_FUNC bool rialto_is_feasible(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	const rialto_t *rialto = rialto_state(h, s);
+	const rialto_t *rialto = POLICY_STATE(rialto, s);
 	u32 n = rialto_list_jobs(h, s, v);
 	for (u32 i = opaque(0); i < RIALTO_MOST_CONSTRAINTS && i < n && can_loop; i++)
 		for (u32 j = opaque(0); j < RIALTO_MOST_CONSTRAINTS && j < n && can_loop; j++)
@@ -339,7 +339,7 @@ HLS_RARE_FUNC bool rialto_is_feasible(hls_t *h __arg_arena, u32 s, u32 v)
 /* Finds a slot. A VP that comes back with the same parameters gets its old slot. */
 static s64 rialto_register_vp(hls_t *h, u32 s, u32 v)
 {
-	rialto_vp_t *vp = rialto_vp(h, v);
+	rialto_vp_t *vp = POLICY_VP(rialto, v);
 	u64 budget = rialto_budget(h, v), period = rialto_period(h, v);
 	bool is_back = vp->is_placed && vp->from == budget && vp->until == period;
 	u64 begin = vp->is_placed ? vp->left_ns : h->now_ns;
@@ -359,31 +359,31 @@ static s64 rialto_register_vp(hls_t *h, u32 s, u32 v)
 
 static void rialto_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	rialto_vp_t *vp = rialto_vp(h, v);
+	rialto_vp_t *vp = POLICY_VP(rialto, v);
 	vp->from = rialto_budget(h, v);
 	vp->until = rialto_period(h, v);
 	vp->left_ns = h->now_ns + rialto_period(h, v) - rialto_phase(h, v);
-	if (rialto_state(h, s)->owner == v)
-		rialto_state(h, s)->owner = 0;
+	if (POLICY_STATE(rialto, s)->owner == v)
+		POLICY_STATE(rialto, s)->owner = 0;
 }
 
 static bool rialto_owns_slot(hls_t *h, u32 s, u32 v)
 {
-	const rialto_t *rialto = rialto_state(h, s);
+	const rialto_t *rialto = POLICY_STATE(rialto, s);
 	return rialto->owner == v && h->now_ns < rialto->owner_until;
 }
 
 static void rialto_set_timer(hls_t *h, u32 s)
 {
-	u32 first = rialto_state(h, s)->due;
+	u32 first = POLICY_STATE(rialto, s)->due;
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
 /* v wants the CPU: takes its slot if that is now. v is due when its next slot, or a change of its constraint, comes. */
 static void rialto_make_due(hls_t *h, u32 s, u32 v)
 {
-	rialto_t *rialto = rialto_state(h, s);
-	const rialto_vp_t *vp = rialto_vp(h, v);
+	rialto_t *rialto = POLICY_STATE(rialto, s);
+	const rialto_vp_t *vp = POLICY_VP(rialto, v);
 	u64 phase = rialto_phase(h, v), next = h->now_ns + rialto_period(h, v) - phase;
 	if (phase < rialto_budget(h, v)) {
 		rialto->owner = v;
@@ -399,14 +399,14 @@ static void rialto_make_due(hls_t *h, u32 s, u32 v)
 
 static u32 __arena *rialto_queue(hls_t *h, u32 s, u32 v)
 {
-	rialto_t *rialto = rialto_state(h, s);
-	return rialto_vp(h, v)->has_job ? &rialto->jobs : &rialto->turns;
+	rialto_t *rialto = POLICY_STATE(rialto, s);
+	return POLICY_VP(rialto, v)->has_job ? &rialto->jobs : &rialto->turns;
 }
 
 /* The READY v waits for its turn at this place; if its constraint is in force, before all turns. */
 static void rialto_enqueue(hls_t *h, u32 s, u32 v, u64 place)
 {
-	rialto_vp_t *vp = rialto_vp(h, v);
+	rialto_vp_t *vp = POLICY_VP(rialto, v);
 	vp->has_job = rialto_is_in_job(h, v);
 	queue_push_tree(h, rialto_queue(h, s, v), v, vp->has_job ? vp->until : 0, place);
 	rialto_make_due(h, s, v);
@@ -414,7 +414,7 @@ static void rialto_enqueue(hls_t *h, u32 s, u32 v, u64 place)
 
 static void rialto_leave(hls_t *h, u32 s, u32 v)
 {
-	heap_remove(h, &rialto_state(h, s)->due, v);
+	heap_remove(h, &POLICY_STATE(rialto, s)->due, v);
 	rialto_set_timer(h, s);
 }
 
@@ -422,7 +422,7 @@ static void rialto_leave(hls_t *h, u32 s, u32 v)
 static void rialto_request(hls_t *h, u32 s, u32 v)
 {
 	if (rialto_is_in_job(h, v) && !rialto_is_feasible(h, s, v))
-		rialto_vp(h, v)->left_ns = 0;
+		POLICY_VP(rialto, v)->left_ns = 0;
 	rialto_enqueue(h, s, v, queue_place(h, true));
 }
 
@@ -435,7 +435,7 @@ static void rialto_withdraw(hls_t *h, u32 s, u32 v)
 /* First the owner of the slot, then the constraint that ends first, then the VP that has waited longest for a turn. */
 static u32 rialto_choose(hls_t *h, u32 s, u32 cpu)
 {
-	const rialto_t *rialto = rialto_state(h, s);
+	const rialto_t *rialto = POLICY_STATE(rialto, s);
 	u32 v = rialto->owner;
 	if (v && rialto_owns_slot(h, s, v) && h->vp[v].state == HLS_READY && hls_usable(&h->vp[v], cpu))
 		return v;
@@ -448,11 +448,11 @@ static u32 rialto_grant(hls_t *h, u32 s, u32 cpu)
 	u32 v = rialto_choose(h, s, cpu);
 	if (!v)
 		return 0;
-	rialto_vp_t *vp = rialto_vp(h, v);
+	rialto_vp_t *vp = POLICY_VP(rialto, v);
 	queue_remove_tree(h, rialto_queue(h, s, v), v);
 	if (rialto_owns_slot(h, s, v)) {
 		vp->reason = RIALTO_SLOT;
-		h->slice_ns = rialto_state(h, s)->owner_until - h->now_ns;
+		h->slice_ns = POLICY_STATE(rialto, s)->owner_until - h->now_ns;
 	} else if (vp->has_job) {
 		vp->reason = RIALTO_CONSTRAINT;
 		h->slice_ns = vp->left_ns;
@@ -465,7 +465,7 @@ static u32 rialto_grant(hls_t *h, u32 s, u32 cpu)
 
 static void rialto_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	rialto_vp_t *vp = rialto_vp(h, v);
+	rialto_vp_t *vp = POLICY_VP(rialto, v);
 	if (vp->reason == RIALTO_CONSTRAINT)
 		vp->left_ns -= used_ns < vp->left_ns ? used_ns : vp->left_ns;
 	h->vp[v].flags &= ~HLS_YIELDED;
@@ -475,7 +475,7 @@ static void rialto_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 /* A VP loses its place in the order of turns only when it ran in turn. */
 static void rialto_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	bool was_turn = rialto_vp(h, v)->reason == RIALTO_TURN;
+	bool was_turn = POLICY_VP(rialto, v)->reason == RIALTO_TURN;
 	rialto_charge(h, s, v, used_ns);
 	rialto_enqueue(h, s, v, was_turn ? queue_place(h, true) : h->queue_node[v].seq);
 }
@@ -485,7 +485,7 @@ static u64 rialto_rank(hls_t *h, u32 s, u32 v)
 {
 	if (rialto_owns_slot(h, s, v))
 		return 0;
-	return rialto_is_in_job(h, v) ? rialto_vp(h, v)->until : HLS_NEVER;
+	return rialto_is_in_job(h, v) ? POLICY_VP(rialto, v)->until : HLS_NEVER;
 }
 
 static bool rialto_preempts(hls_t *h, u32 s, u32 ready, u32 running)
@@ -496,7 +496,7 @@ static bool rialto_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 /* The slot of a VP begins, or its constraint begins or ends: a RUNNING VP may run for another reason from now on. */
 static u32 rialto_timer(hls_t *h, u32 s)
 {
-	u32 v = rialto_state(h, s)->due;
+	u32 v = POLICY_STATE(rialto, s)->due;
 	if (!v || h->node[v].key > h->now_ns) {
 		rialto_set_timer(h, s);
 		return 0;
@@ -515,7 +515,7 @@ static u32 rialto_timer(hls_t *h, u32 s)
 /* v's constraint has changed: if v wants the CPU, it is looked at at once. */
 static void rialto_look_at(hls_t *h, u32 s, u32 v)
 {
-	rialto_t *rialto = rialto_state(h, s);
+	rialto_t *rialto = POLICY_STATE(rialto, s);
 	if (h->vp[v].state == HLS_WAITING)
 		return;
 	heap_remove(h, &rialto->due, v);
@@ -526,7 +526,7 @@ static void rialto_look_at(hls_t *h, u32 s, u32 v)
 /* Asks for the part of the estimate that v's own slots do not give. If the answer is no, v keeps its old constraint. */
 static s64 rialto_begin(hls_t *h, u32 s, u32 v, const params_t *payload)
 {
-	rialto_vp_t *vp = rialto_vp(h, v);
+	rialto_vp_t *vp = POLICY_VP(rialto, v);
 	u64 from = vp->from, until = vp->until, left_ns = rialto_left_ns(h, v);
 	u64 asks_ns = payload->value[RIALTO_ESTIMATE];
 	vp->left_ns = left_ns;
@@ -552,7 +552,7 @@ static s64 rialto_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *p
 	if (message == RIALTO_BEGIN)
 		answer = rialto_begin(h, s, v, payload);
 	else
-		rialto_vp(h, v)->left_ns = 0;
+		POLICY_VP(rialto, v)->left_ns = 0;
 	rialto_look_at(h, s, v);
 	return answer;
 }
@@ -562,7 +562,7 @@ static bool rialto_check_invariants(hls_t *h, u32 s)
 {
 	u32 owners = opaque(0);
 	for_each_child (h, v, s) {
-		const rialto_vp_t *vp = rialto_vp(h, v);
+		const rialto_vp_t *vp = POLICY_VP(rialto, v);
 		if (!vp->is_placed || vp->offset >= rialto_period(h, v))
 			return false;
 		owners += rialto_phase(h, v) < rialto_budget(h, v);

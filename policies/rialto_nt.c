@@ -85,7 +85,7 @@ static void rialto_nt_remove(hls_t *h, rialto_nt_t *nt, u32 place)
 /* Frees the slots of VPs that have gone: all, or only the last ones of the table, which moves no other slots. */
 HLS_RARE_FUNC u32 rialto_nt_clean(hls_t *h __arg_arena, u32 s, bool all)
 {
-	rialto_nt_t *nt = rialto_nt_state(h, s);
+	rialto_nt_t *nt = POLICY_STATE(rialto_nt, s);
 	for (u32 i = opaque(RIALTO_NT_MOST_CHILDREN); i && can_loop; i--)
 		if (i <= nt->n && !nt->table[i - 1].vp && (all || i == nt->n))
 			rialto_nt_remove(h, nt, i - 1);
@@ -96,7 +96,7 @@ HLS_RARE_FUNC u32 rialto_nt_clean(hls_t *h __arg_arena, u32 s, bool all)
 /* Finds the owner of the current slot, and until when that is certain. */
 HLS_RARE_FUNC u32 rialto_nt_look(hls_t *h __arg_arena, u32 s)
 {
-	rialto_nt_t *nt = rialto_nt_state(h, s);
+	rialto_nt_t *nt = POLICY_STATE(rialto_nt, s);
 	if (nt->clean_at && h->now_ns >= nt->clean_at) {
 		nt->clean_at = 0;
 		rialto_nt_clean(h, s, true);
@@ -166,7 +166,7 @@ static void rialto_nt_set_clean(hls_t *h, rialto_nt_t *nt)
 
 static s64 rialto_nt_insert(hls_t *h, u32 s, u32 v)
 {
-	rialto_nt_t *nt = rialto_nt_state(h, s);
+	rialto_nt_t *nt = POLICY_STATE(rialto_nt, s);
 	s64 place = rialto_nt_find_place(h, nt, h->vp[v].param[RIALTO_NT_PERIOD]);
 	if (place < 0 || nt->n >= RIALTO_NT_MOST_CHILDREN)
 		return -HLS_E_CHILDREN;
@@ -193,7 +193,7 @@ static s64 rialto_nt_insert(hls_t *h, u32 s, u32 v)
 /* v gets the slots of a VP that has gone and had the same parameters, or new ones. */
 HLS_RARE_FUNC s64 rialto_nt_join(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	rialto_nt_t *nt = rialto_nt_state(h, s);
+	rialto_nt_t *nt = POLICY_STATE(rialto_nt, s);
 	const vp_t *vp = &h->vp[v];
 	rialto_nt_for_each (nt, i) {
 		rialto_nt_slots_t *slots = &nt->table[i];
@@ -217,7 +217,7 @@ static s64 rialto_nt_register_vp(hls_t *h, u32 s, u32 v)
 
 static void rialto_nt_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	rialto_nt_t *nt = rialto_nt_state(h, s);
+	rialto_nt_t *nt = POLICY_STATE(rialto_nt, s);
 	rialto_nt_for_each (nt, i)
 		if (nt->table[i].vp == v)
 			nt->table[i].vp = 0;
@@ -233,7 +233,7 @@ static void rialto_nt_unregister_vp(hls_t *h, u32 s, u32 v)
  */
 static void rialto_nt_look_if_over(hls_t *h, u32 s)
 {
-	const rialto_nt_t *nt = rialto_nt_state(h, s);
+	const rialto_nt_t *nt = POLICY_STATE(rialto_nt, s);
 	if (h->now_ns >= nt->until)
 		rialto_nt_look(h, s);
 	hls_set_timer(h, s, nt->is_new && nt->owner ? h->now_ns : nt->until);
@@ -242,17 +242,17 @@ static void rialto_nt_look_if_over(hls_t *h, u32 s)
 static void rialto_nt_request(hls_t *h, u32 s, u32 v)
 {
 	rialto_nt_look_if_over(h, s);
-	queue_push_tree(h, &rialto_nt_state(h, s)->turns, v, 0, queue_place(h, true));
+	queue_push_tree(h, &POLICY_STATE(rialto_nt, s)->turns, v, 0, queue_place(h, true));
 }
 
 static void rialto_nt_withdraw(hls_t *h, u32 s, u32 v)
 {
-	queue_remove_tree(h, &rialto_nt_state(h, s)->turns, v);
+	queue_remove_tree(h, &POLICY_STATE(rialto_nt, s)->turns, v);
 }
 
 static u32 rialto_nt_grant(hls_t *h, u32 s, u32 cpu)
 {
-	rialto_nt_t *nt = rialto_nt_state(h, s);
+	rialto_nt_t *nt = POLICY_STATE(rialto_nt, s);
 	rialto_nt_look_if_over(h, s);
 	u32 v = nt->owner;
 	bool is_slot = v && h->vp[v].state == HLS_READY && hls_usable(&h->vp[v], cpu);
@@ -261,7 +261,7 @@ static u32 rialto_nt_grant(hls_t *h, u32 s, u32 cpu)
 	if (!v)
 		return 0;
 	queue_remove_tree(h, &nt->turns, v);
-	rialto_nt_vp(h, v)->is_turn = !is_slot;
+	POLICY_VP(rialto_nt, v)->is_turn = !is_slot;
 	h->slice_ns = is_slot ? nt->until - h->now_ns : h->scheduler[s].param[RIALTO_NT_QUANTUM];
 	return v;
 }
@@ -269,16 +269,16 @@ static u32 rialto_nt_grant(hls_t *h, u32 s, u32 cpu)
 /* A VP loses its place in the order of turns only when it ran in turn. */
 static void rialto_nt_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	bool was_turn = rialto_nt_vp(h, v)->is_turn;
+	bool was_turn = POLICY_VP(rialto_nt, v)->is_turn;
 	(void)used_ns;
 	h->vp[v].flags &= ~HLS_YIELDED;
-	queue_push_tree(h, &rialto_nt_state(h, s)->turns, v, 0,
+	queue_push_tree(h, &POLICY_STATE(rialto_nt, s)->turns, v, 0,
 			was_turn ? queue_place(h, true) : h->queue_node[v].seq);
 }
 
 static bool rialto_nt_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
-	const rialto_nt_t *nt = rialto_nt_state(h, s);
+	const rialto_nt_t *nt = POLICY_STATE(rialto_nt, s);
 	(void)running;
 	return nt->owner == ready && h->now_ns < nt->until;
 }
@@ -286,7 +286,7 @@ static bool rialto_nt_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 /* Another slot begins. */
 static u32 rialto_nt_timer(hls_t *h, u32 s)
 {
-	rialto_nt_t *nt = rialto_nt_state(h, s);
+	rialto_nt_t *nt = POLICY_STATE(rialto_nt, s);
 	if (!(h->scheduler[s].nr_ready | h->scheduler[s].nr_running))
 		return 0;
 	rialto_nt_look_if_over(h, s);
@@ -299,7 +299,7 @@ static u32 rialto_nt_timer(hls_t *h, u32 s)
 /* Each child has its slots, and each period divides the next one. */
 static bool rialto_nt_check_invariants(hls_t *h, u32 s)
 {
-	const rialto_nt_t *nt = rialto_nt_state(h, s);
+	const rialto_nt_t *nt = POLICY_STATE(rialto_nt, s);
 	u32 children = opaque(0);
 	rialto_nt_for_each (nt, i) {
 		u32 v = nt->table[i].vp;

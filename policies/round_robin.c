@@ -24,30 +24,30 @@ POLICY_WORDS(round_robin);
 
 static void round_robin_request(hls_t *h, u32 s, u32 v)
 {
-	round_robin_vp(h, v)->left_ns = h->scheduler[s].param[ROUND_ROBIN_QUANTUM];
-	fifo_push(h, &round_robin_state(h, s)->queue, v, true);
+	POLICY_VP(round_robin, v)->left_ns = h->scheduler[s].param[ROUND_ROBIN_QUANTUM];
+	fifo_push(h, &POLICY_STATE(round_robin, s)->queue, v, true);
 }
 
 static void round_robin_withdraw(hls_t *h, u32 s, u32 v)
 {
-	fifo_remove(h, &round_robin_state(h, s)->queue, v);
+	fifo_remove(h, &POLICY_STATE(round_robin, s)->queue, v);
 }
 
 static u32 round_robin_grant(hls_t *h, u32 s, u32 cpu)
 {
-	round_robin_t *rr = round_robin_state(h, s);
+	round_robin_t *rr = POLICY_STATE(round_robin, s);
 	u32 v = fifo_first_usable(h, &rr->queue, cpu);
 	if (v) {
 		fifo_remove(h, &rr->queue, v);
-		h->slice_ns = round_robin_vp(h, v)->left_ns;
+		h->slice_ns = POLICY_VP(round_robin, v)->left_ns;
 	}
 	return v;
 }
 
 static void round_robin_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	round_robin_t *rr = round_robin_state(h, s);
-	round_robin_vp_t *vp = round_robin_vp(h, v);
+	round_robin_t *rr = POLICY_STATE(round_robin, s);
+	round_robin_vp_t *vp = POLICY_VP(round_robin, v);
 	if (hls_turn_over(h, v, &vp->left_ns, used_ns))
 		round_robin_request(h, s, v);
 	else

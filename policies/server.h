@@ -43,7 +43,7 @@ POLICY_WORDS(server);
 static s64 server_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
-	budget_t *budget = &server_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(server, v)->budget;
 	s64 amount = h->vp[v].param[SERVER_BUDGET];
 	if (h->vp[v].param[SERVER_BUDGET] > h->vp[v].param[SERVER_PERIOD])
 		return -HLS_E_PARAM;
@@ -54,39 +54,39 @@ static s64 server_register_vp(hls_t *h, u32 s, u32 v)
 
 static bool server_has_budget(hls_t *h, u32 v)
 {
-	return server_vp(h, v)->budget.left_ns > 0;
+	return POLICY_VP(server, v)->budget.left_ns > 0;
 }
 
 /* If the VP's period is over, begins the period of now. */
 static void server_renew_if_over(hls_t *h, u32 v)
 {
-	budget_renew_if_over(h, v, &server_vp(h, v)->budget, h->vp[v].param[SERVER_BUDGET],
+	budget_renew_if_over(h, v, &POLICY_VP(server, v)->budget, h->vp[v].param[SERVER_BUDGET],
 			     h->vp[v].param[SERVER_PERIOD]);
 }
 
 static void server_set_timer(hls_t *h, u32 s)
 {
-	u32 first = server_state(h, s)->due;
+	u32 first = POLICY_STATE(server, s)->due;
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
 static void server_await_end(hls_t *h, u32 s, u32 v)
 {
-	heap_push(h, &server_state(h, s)->due, v, server_vp(h, v)->budget.end_at, h->seq++);
+	heap_push(h, &POLICY_STATE(server, s)->due, v, POLICY_VP(server, v)->budget.end_at, h->seq++);
 }
 
 /* The VP no longer waits for the end of its period. No effect for a RUNNING VP that the timer has already taken out. */
 static void server_forget_end(hls_t *h, u32 s, u32 v)
 {
 	if (h->node[v].dist)
-		heap_remove(h, &server_state(h, s)->due, v);
+		heap_remove(h, &POLICY_STATE(server, s)->due, v);
 }
 
 /* Puts a VP that has budget among the others of its priority, behind them or before them. */
 static void server_push(hls_t *h, u32 s, u32 v, bool behind)
 {
 	u64 depth = SERVER_PRIORITIES - h->vp[v].param[SERVER_PRIORITY];
-	queue_push_tree(h, &server_state(h, s)->ready, v, depth, queue_place(h, behind));
+	queue_push_tree(h, &POLICY_STATE(server, s)->ready, v, depth, queue_place(h, behind));
 }
 
 /* The VP is READY. */
@@ -102,7 +102,7 @@ static void server_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 
 static void server_request(hls_t *h, u32 s, u32 v)
 {
-	budget_t *budget = &server_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(server, v)->budget;
 	h->vp[v].flags &= ~HLS_RESUMED;
 	if (unlikely(!budget->end_at))
 		budget->end_at = h->now_ns;
@@ -114,17 +114,17 @@ static void server_withdraw(hls_t *h, u32 s, u32 v)
 {
 	server_forget_end(h, s, v);
 	if (!(h->vp[v].flags & HLS_THROTTLED))
-		queue_remove_tree(h, &server_state(h, s)->ready, v);
+		queue_remove_tree(h, &POLICY_STATE(server, s)->ready, v);
 	server_set_timer(h, s);
 }
 
 static u32 server_grant(hls_t *h, u32 s, u32 cpu)
 {
-	u32 __arena *ready = &server_state(h, s)->ready;
+	u32 __arena *ready = &POLICY_STATE(server, s)->ready;
 	u32 v = queue_first_usable_of_tree(h, *ready, cpu);
 	if (v) {
 		queue_remove_tree(h, ready, v);
-		h->slice_ns = server_vp(h, v)->budget.left_ns;
+		h->slice_ns = POLICY_VP(server, v)->budget.left_ns;
 	}
 	return v;
 }
@@ -132,8 +132,8 @@ static u32 server_grant(hls_t *h, u32 s, u32 cpu)
 static void server_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	server_forget_end(h, s, v);
-	budget_charge(h, v, &server_vp(h, v)->budget, h->vp[v].param[SERVER_BUDGET], h->vp[v].param[SERVER_PERIOD],
-		      used_ns);
+	budget_charge(h, v, &POLICY_VP(server, v)->budget, h->vp[v].param[SERVER_BUDGET],
+		      h->vp[v].param[SERVER_PERIOD], used_ns);
 }
 
 static void server_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -171,7 +171,7 @@ static void server_refill(hls_t *h, u32 s, u32 v)
 /* Deals with the periods that are over, one at each call: a RUNNING VP is revoked, so that it is charged first. */
 static u32 server_timer(hls_t *h, u32 s)
 {
-	u32 v = server_state(h, s)->due;
+	u32 v = POLICY_STATE(server, s)->due;
 	if (!v || h->node[v].key > h->now_ns) {
 		server_set_timer(h, s);
 		return 0;
@@ -188,7 +188,7 @@ static u32 server_timer(hls_t *h, u32 s)
 static bool server_check_invariants(hls_t *h, u32 s)
 {
 	for_each_child (h, v, s) {
-		s64 left_ns = server_vp(h, v)->budget.left_ns;
+		s64 left_ns = POLICY_VP(server, v)->budget.left_ns;
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (left_ns > (s64)h->vp[v].param[SERVER_BUDGET] || left_ns < -(s64)HLS_MOST_DEBT_NS)
 			return false;

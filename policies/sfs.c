@@ -55,9 +55,9 @@ static u64 sfs_share(hls_t *h, u32 v)
 /* The readjusted weight of v; for a VP that is cut, the weight of the light VPs per remaining CPU. */
 static u64 sfs_weight(hls_t *h, u32 s, u32 v)
 {
-	const sfs_t *sfs = sfs_state(h, s);
+	const sfs_t *sfs = POLICY_STATE(sfs, s);
 	u32 cpus = h->scheduler[s].nr_up;
-	if (!sfs_vp(h, v)->is_heavy)
+	if (!POLICY_VP(sfs, v)->is_heavy)
 		return sfs_share(h, v) << SFS_WEIGHT_SHIFT;
 	if (!sfs->light_weight || cpus <= sfs->nr_heavy)
 		return 1ULL << SFS_WEIGHT_SHIFT;
@@ -79,28 +79,28 @@ static void sfs_take_light(hls_t *h, sfs_t *sfs, u32 v)
 /* Cuts the heaviest light VP, if it has more than one CPU's part of the remaining weights. Returns whether it did. */
 static bool sfs_cut_heaviest(hls_t *h, u32 s)
 {
-	sfs_t *sfs = sfs_state(h, s);
+	sfs_t *sfs = POLICY_STATE(sfs, s);
 	u32 v = sfs->light, cpus = h->scheduler[s].nr_up;
 	if (!v || cpus <= sfs->nr_heavy || sfs_share(h, v) * (cpus - sfs->nr_heavy) <= sfs->light_weight)
 		return false;
 	sfs_take_light(h, sfs, v);
 	heap_push(h, &sfs->heavy, v, sfs_share(h, v), h->seq++);
 	sfs->nr_heavy++;
-	sfs_vp(h, v)->is_heavy = 1;
+	POLICY_VP(sfs, v)->is_heavy = 1;
 	return true;
 }
 
 /* Restores the lightest VP that is cut, if it need not be cut. Returns whether it did. */
 static bool sfs_restore_lightest(hls_t *h, u32 s)
 {
-	sfs_t *sfs = sfs_state(h, s);
+	sfs_t *sfs = POLICY_STATE(sfs, s);
 	u32 v = sfs->heavy, cpus = h->scheduler[s].nr_up;
 	u64 share = v ? sfs_share(h, v) : 0;
 	if (!v || (cpus >= sfs->nr_heavy && share * (cpus - sfs->nr_heavy + 1) > sfs->light_weight + share))
 		return false;
 	heap_remove(h, &sfs->heavy, v);
 	sfs->nr_heavy--;
-	sfs_vp(h, v)->is_heavy = 0;
+	POLICY_VP(sfs, v)->is_heavy = 0;
 	sfs_put_light(h, sfs, v);
 	return true;
 }
@@ -124,7 +124,7 @@ HLS_RARE_FUNC u32 sfs_restore(hls_t *h __arg_arena, u32 s)
 /* Another VP wants a CPU, or one no longer does: readjusts the weights. On one CPU there is nothing to cut. */
 static void sfs_readjust(hls_t *h, u32 s)
 {
-	if (h->scheduler[s].nr_up == 1 && !sfs_state(h, s)->nr_heavy)
+	if (h->scheduler[s].nr_up == 1 && !POLICY_STATE(sfs, s)->nr_heavy)
 		return;
 	sfs_restore(h, s);
 	sfs_cut(h, s);
@@ -133,17 +133,17 @@ static void sfs_readjust(hls_t *h, u32 s)
 /* v wants a CPU from now on. */
 static void sfs_arrive(hls_t *h, u32 s, u32 v)
 {
-	sfs_vp(h, v)->is_heavy = 0;
-	sfs_put_light(h, sfs_state(h, s), v);
+	POLICY_VP(sfs, v)->is_heavy = 0;
+	sfs_put_light(h, POLICY_STATE(sfs, s), v);
 	sfs_readjust(h, s);
 }
 
 /* v no longer wants a CPU. */
 static void sfs_depart(hls_t *h, u32 s, u32 v)
 {
-	sfs_t *sfs = sfs_state(h, s);
-	sfs_vp(h, v)->released_at = h->now_ns;
-	if (sfs_vp(h, v)->is_heavy) {
+	sfs_t *sfs = POLICY_STATE(sfs, s);
+	POLICY_VP(sfs, v)->released_at = h->now_ns;
+	if (POLICY_VP(sfs, v)->is_heavy) {
 		heap_remove(h, &sfs->heavy, v);
 		sfs->nr_heavy--;
 	} else {
@@ -155,13 +155,13 @@ static void sfs_depart(hls_t *h, u32 s, u32 v)
 /* Advances v to the least S of all VPs that want a CPU; if none does, v stays. */
 HLS_RARE_FUNC u32 sfs_advance(hls_t *h __arg_arena, u32 s)
 {
-	sfs_t *sfs = sfs_state(h, s);
+	sfs_t *sfs = POLICY_STATE(sfs, s);
 	u32 first = queue_first_of_tree(h, sfs->ready);
-	u64 least = first ? sfs_vp(h, first)->tag.used : 0;
+	u64 least = first ? POLICY_VP(sfs, first)->tag.used : 0;
 	bool found = first;
 	for_each_up (h, u, s) {
 		u32 v = hls_running_by(h, s, u);
-		u64 start = v ? sfs_vp(h, v)->tag.used : least;
+		u64 start = v ? POLICY_VP(sfs, v)->tag.used : least;
 		if (v && (!found || virtual_before(start, least)))
 			least = start;
 		found |= v != 0;
@@ -173,18 +173,18 @@ HLS_RARE_FUNC u32 sfs_advance(hls_t *h __arg_arena, u32 s)
 
 static void sfs_enqueue(hls_t *h, u32 s, u32 v)
 {
-	queue_push_tree(h, &sfs_state(h, s)->ready, v, sfs_vp(h, v)->tag.used, h->seq++);
+	queue_push_tree(h, &POLICY_STATE(sfs, s)->ready, v, POLICY_VP(sfs, v)->tag.used, h->seq++);
 }
 
 static void sfs_dequeue(hls_t *h, u32 s, u32 v)
 {
-	queue_remove_tree(h, &sfs_state(h, s)->ready, v);
+	queue_remove_tree(h, &POLICY_STATE(sfs, s)->ready, v);
 }
 
 static void sfs_request(hls_t *h, u32 s, u32 v)
 {
-	sfs_t *sfs = sfs_state(h, s);
-	sfs_vp_t *vp = sfs_vp(h, v);
+	sfs_t *sfs = POLICY_STATE(sfs, s);
+	sfs_vp_t *vp = POLICY_VP(sfs, v);
 	sfs_advance(h, s);
 	bool forgotten = h->now_ns - vp->released_at > VIRTUAL_FORGET_NS;
 	if (forgotten || virtual_before(vp->tag.used, sfs->virtual_time))
@@ -202,7 +202,7 @@ static void sfs_withdraw(hls_t *h, u32 s, u32 v)
 /* The surplus of the READY v; a surplus that would overflow counts as the greatest number. */
 static u64 sfs_surplus(hls_t *h, u32 s, u32 v)
 {
-	u64 ahead = sfs_vp(h, v)->tag.used - sfs_state(h, s)->virtual_time;
+	u64 ahead = POLICY_VP(sfs, v)->tag.used - POLICY_STATE(sfs, s)->virtual_time;
 	u64 weight = sfs_weight(h, s, v);
 	return ahead > (1ULL << 63) / weight ? ~0ULL : weight * ahead;
 }
@@ -229,7 +229,7 @@ HLS_RARE_BODY u32 sfs_least_surplus(hls_t *h, u32 s, u32 first, u32 cpu)
 
 static u32 sfs_grant(hls_t *h, u32 s, u32 cpu)
 {
-	u32 v = queue_first_usable_of_tree(h, sfs_state(h, s)->ready, cpu);
+	u32 v = queue_first_usable_of_tree(h, POLICY_STATE(sfs, s)->ready, cpu);
 	if (!v)
 		return 0;
 	sfs_advance(h, s);
@@ -243,7 +243,7 @@ static u32 sfs_grant(hls_t *h, u32 s, u32 cpu)
 /* v ran for used_ns: S grows by used / weight. */
 static void sfs_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	virtual_charge(&sfs_vp(h, v)->tag, sfs_weight(h, s, v), used_ns << SFS_WEIGHT_SHIFT);
+	virtual_charge(&POLICY_VP(sfs, v)->tag, sfs_weight(h, s, v), used_ns << SFS_WEIGHT_SHIFT);
 }
 
 static void sfs_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -257,17 +257,17 @@ static void sfs_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 	sfs_charge(h, s, v, used_ns);
 	sfs_depart(h, s, v);
 	if (!(h->scheduler[s].nr_ready | h->scheduler[s].nr_running))
-		sfs_state(h, s)->virtual_time = sfs_vp(h, v)->tag.used;
+		POLICY_STATE(sfs, s)->virtual_time = POLICY_VP(sfs, v)->tag.used;
 }
 
 /* No READY VP is behind v, and the number of heavy VPs and the light weight are right. */
 static bool sfs_check_invariants(hls_t *h, u32 s)
 {
-	const sfs_t *sfs = sfs_state(h, s);
+	const sfs_t *sfs = POLICY_STATE(sfs, s);
 	u64 light_weight = 0;
 	u32 nr_heavy = 0;
 	for_each_child (h, v, s) {
-		const sfs_vp_t *vp = sfs_vp(h, v);
+		const sfs_vp_t *vp = POLICY_VP(sfs, v);
 		if (h->vp[v].state != HLS_WAITING) {
 			nr_heavy += vp->is_heavy;
 			light_weight += vp->is_heavy ? 0 : sfs_share(h, v);

@@ -84,8 +84,8 @@ enum slower_kind { SLOWER_BY_BUDGET, SLOWER_BY_SLACK };
 
 static __always_inline slower_budget_t *slower_list(hls_t *h, u32 s, u32 v)
 {
-	u32 list = slower_vp(h, v)->list - 1;
-	return slower_state(h, s)->budget[list % SLOWER_CHILDREN];
+	u32 list = POLICY_VP(slower, v)->list - 1;
+	return POLICY_STATE(slower, s)->budget[list % SLOWER_CHILDREN];
 }
 
 /* The index of the first budget with a deadline at or after `at`. */
@@ -167,7 +167,7 @@ static __always_inline s64 slower_loss(hls_t *h, const slower_budget_t *list, co
 /* Makes room for a deadline: drops the budget that costs the child least. */
 HLS_RARE_FUNC u32 slower_make_room(hls_t *h __arg_arena, u32 s, u32 v, u64 rate)
 {
-	slower_vp_t *vp = slower_vp(h, v);
+	slower_vp_t *vp = POLICY_VP(slower, v);
 	slower_budget_t *list = slower_list(h, s, v);
 	u32 best = 0;
 	s64 least = SLOWER_FAR;
@@ -204,7 +204,7 @@ static __always_inline void slower_drop_idle(hls_t *h, slower_budget_t *list, sl
 /* The deadline that the server v should have now. */
 static __always_inline u64 slower_next_deadline(hls_t *h, u32 s, u32 v)
 {
-	const slower_vp_t *vp = slower_vp(h, v);
+	const slower_vp_t *vp = POLICY_VP(slower, v);
 	u64 told_at = h->vp[v].child ? hls_told(h, v, HLS_TOLD_DEADLINE) : vp->told_at;
 	if (told_at > h->now_ns && told_at - h->now_ns <= SLOWER_MOST_AHEAD)
 		return told_at;
@@ -214,7 +214,7 @@ static __always_inline u64 slower_next_deadline(hls_t *h, u32 s, u32 v)
 /* Gives the server v its current deadline, and a budget for it. */
 HLS_GLOBAL_FUNC u32 slower_notice(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	slower_vp_t *vp = slower_vp(h, v);
+	slower_vp_t *vp = POLICY_VP(slower, v);
 	slower_budget_t *list = slower_list(h, s, v);
 	u64 rate = hls_speed(h, v), at = slower_next_deadline(h, s, v);
 	slower_pass(h, list, vp);
@@ -241,16 +241,16 @@ HLS_GLOBAL_FUNC u32 slower_notice(hls_t *h __arg_arena, u32 s, u32 v)
 /* Whether the server v needs another deadline: its own has passed, or its child has told another one. */
 static __always_inline bool slower_is_due(hls_t *h, u32 s, u32 v)
 {
-	return slower_next_deadline(h, s, v) != slower_vp(h, v)->deadline_at;
+	return slower_next_deadline(h, s, v) != POLICY_VP(slower, v)->deadline_at;
 }
 
 HLS_GLOBAL_FUNC u32 slower_set_timer(hls_t *h __arg_arena, u32 s)
 {
-	slower_t *slower = slower_state(h, s);
+	slower_t *slower = POLICY_STATE(slower, s);
 	u32 ready = queue_first(h, &slower->ready), depleted = slower->depleted;
-	u64 first = ready ? slower_vp(h, ready)->deadline_at : HLS_NEVER;
-	if (depleted && slower_vp(h, depleted)->deadline_at < first)
-		first = slower_vp(h, depleted)->deadline_at;
+	u64 first = ready ? POLICY_VP(slower, ready)->deadline_at : HLS_NEVER;
+	if (depleted && POLICY_VP(slower, depleted)->deadline_at < first)
+		first = POLICY_VP(slower, depleted)->deadline_at;
 	hls_set_timer(h, s, first);
 	return 0;
 }
@@ -258,14 +258,14 @@ HLS_GLOBAL_FUNC u32 slower_set_timer(hls_t *h __arg_arena, u32 s)
 /* Below another slower processor, s tells the earliest of its servers' deadlines. */
 HLS_GLOBAL_FUNC u32 slower_tell(hls_t *h __arg_arena, u32 s)
 {
-	u32 up = h->scheduler[s].first_up, ready = queue_first(h, &slower_state(h, s)->ready);
+	u32 up = h->scheduler[s].first_up, ready = queue_first(h, &POLICY_STATE(slower, s)->ready);
 	if (likely(!h->scheduler[h->vp[up].parent].hears))
 		return 0;
-	u64 first = ready ? slower_vp(h, ready)->deadline_at : HLS_NEVER;
+	u64 first = ready ? POLICY_VP(slower, ready)->deadline_at : HLS_NEVER;
 	for_each_up (h, u, s) {
 		u32 running = hls_running_by(h, s, u);
-		if (running && slower_vp(h, running)->deadline_at < first)
-			first = slower_vp(h, running)->deadline_at;
+		if (running && POLICY_VP(slower, running)->deadline_at < first)
+			first = POLICY_VP(slower, running)->deadline_at;
 	}
 	if (first != HLS_NEVER)
 		hls_tell_parents(h, s, HLS_TOLD_DEADLINE, first);
@@ -275,7 +275,7 @@ HLS_GLOBAL_FUNC u32 slower_tell(hls_t *h __arg_arena, u32 s)
 /* What the server v may use by its deadline. */
 static __always_inline s64 slower_budget_of(hls_t *h, u32 s, u32 v)
 {
-	const slower_vp_t *vp = slower_vp(h, v);
+	const slower_vp_t *vp = POLICY_VP(slower, v);
 	const slower_budget_t *list = slower_list(h, s, v);
 	return slower_left(list, vp->count, slower_index(list, vp->count, vp->deadline_at));
 }
@@ -283,8 +283,8 @@ static __always_inline s64 slower_budget_of(hls_t *h, u32 s, u32 v)
 /* The READY VP, which is in no queue, is queued if it has budget for its deadline, else throttled. */
 HLS_GLOBAL_FUNC u32 slower_queue(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	slower_t *slower = slower_state(h, s);
-	u64 at = slower_vp(h, v)->deadline_at;
+	slower_t *slower = POLICY_STATE(slower, s);
+	u64 at = POLICY_VP(slower, v)->deadline_at;
 	s64 left = slower_budget_of(h, s, v);
 	bool throttled = h->vp[v].flags & HLS_THROTTLED;
 	if (left < SLOWER_UNIT) {
@@ -313,7 +313,7 @@ static __always_inline void slower_enqueue(hls_t *h, u32 s, u32 v)
 /* Takes the VP out of its queue. It may still be throttled. */
 static __always_inline void slower_dequeue(hls_t *h, u32 s, u32 v)
 {
-	slower_t *slower = slower_state(h, s);
+	slower_t *slower = POLICY_STATE(slower, s);
 	if (h->vp[v].flags & HLS_THROTTLED)
 		heap_remove(h, &slower->depleted, v);
 	else
@@ -330,8 +330,8 @@ static __always_inline void slower_requeue(hls_t *h, u32 s, u32 v)
 /* A list for the server: the one that it had before its parameters changed, or one that is free. */
 static s64 slower_register_vp(hls_t *h, u32 s, u32 v)
 {
-	slower_t *slower = slower_state(h, s);
-	slower_vp_t *vp = slower_vp(h, v);
+	slower_t *slower = POLICY_STATE(slower, s);
+	slower_vp_t *vp = POLICY_VP(slower, v);
 	if (!vp->list)
 		vp->list = 1 + __builtin_ctz(~slower->taken);
 	slower->taken |= 1U << (vp->list - 1);
@@ -340,13 +340,13 @@ static s64 slower_register_vp(hls_t *h, u32 s, u32 v)
 
 static void slower_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	slower_state(h, s)->taken &= ~(1U << (slower_vp(h, v)->list - 1));
+	POLICY_STATE(slower, s)->taken &= ~(1U << (POLICY_VP(slower, v)->list - 1));
 }
 
 /* The server wakes up: what it did not use while it slept is lost. */
 HLS_GLOBAL_FUNC u32 slower_wake(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	const slower_vp_t *vp = slower_vp(h, v);
+	const slower_vp_t *vp = POLICY_VP(slower, v);
 	slower_budget_t *list = slower_list(h, s, v);
 	u64 rate = hls_speed(h, v);
 	h->vp[v].flags &= ~HLS_RESUMED;
@@ -374,7 +374,7 @@ static void slower_withdraw(hls_t *h, u32 s, u32 v)
 /* The slice ends with the budget, or at the deadline, when there is another one. */
 HLS_GLOBAL_FUNC u32 slower_set_slice(hls_t *h __arg_arena, u32 s, u32 v)
 {
-	u64 lasts_ns = slower_vp(h, v)->deadline_at - h->now_ns;
+	u64 lasts_ns = POLICY_VP(slower, v)->deadline_at - h->now_ns;
 	u64 left_ns = (u64)slower_budget_of(h, s, v) / SLOWER_UNIT;
 	h->slice_ns = left_ns < lasts_ns ? left_ns : lasts_ns;
 	return 0;
@@ -390,7 +390,7 @@ HLS_GLOBAL_FUNC u32 slower_renew(hls_t *h __arg_arena, u32 s, u32 v)
 /* Servers that need another deadline get it first, each at most once; that may leave them without budget. */
 static u32 slower_grant(hls_t *h, u32 s, u32 cpu)
 {
-	slower_t *slower = slower_state(h, s);
+	slower_t *slower = POLICY_STATE(slower, s);
 	u32 v = queue_first_usable(h, &slower->ready, cpu);
 	for (u32 n = opaque(0); n < SLOWER_CHILDREN && v && slower_is_due(h, s, v) && can_loop; n++) {
 		slower_renew(h, s, v);
@@ -407,7 +407,7 @@ static u32 slower_grant(hls_t *h, u32 s, u32 cpu)
 /* The server had a CPU for used_ns: charges the budgets of its deadline and of all later ones. */
 HLS_GLOBAL_FUNC u32 slower_charge(hls_t *h __arg_arena, u32 s, u32 v, u64 used_ns, u32 kind)
 {
-	const slower_vp_t *vp = slower_vp(h, v);
+	const slower_vp_t *vp = POLICY_VP(slower, v);
 	slower_budget_t *list = slower_list(h, s, v);
 	s64 used = used_ns < SLOWER_MOST_AHEAD ? used_ns * SLOWER_UNIT : SLOWER_MOST_AHEAD * SLOWER_UNIT;
 	u32 i = slower_index(list, vp->count, vp->deadline_at);
@@ -436,7 +436,7 @@ static __always_inline void slower_release(hls_t *h, u32 s, u32 v, u64 used_ns, 
 static bool slower_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return slower_vp(h, ready)->deadline_at < slower_vp(h, running)->deadline_at;
+	return POLICY_VP(slower, ready)->deadline_at < POLICY_VP(slower, running)->deadline_at;
 }
 
 /* A child has told another deadline. Its use until now counts for the old deadline, so a RUNNING child is charged. */
@@ -453,7 +453,7 @@ static void slower_told(hls_t *h, u32 s, u32 v)
 /* Gives a READY VP another deadline, a VP with budget first. */
 static u32 slower_timer(hls_t *h, u32 s)
 {
-	slower_t *slower = slower_state(h, s);
+	slower_t *slower = POLICY_STATE(slower, s);
 	u32 v = queue_first(h, &slower->ready);
 	if (!v || !slower_is_due(h, s, v))
 		v = slower->depleted;
@@ -468,10 +468,10 @@ static u32 slower_timer(hls_t *h, u32 s)
 /* A thread tells its deadline. A READY VP is put first in its queue, where the timer finds it. */
 static s64 slower_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
 {
-	slower_t *slower = slower_state(h, s);
+	slower_t *slower = POLICY_STATE(slower, s);
 	u64 ahead_ns = payload->value[SLOWER_IN];
 	(void)message;
-	slower_vp(h, v)->told_at = ahead_ns ? h->now_ns + ahead_ns : 0;
+	POLICY_VP(slower, v)->told_at = ahead_ns ? h->now_ns + ahead_ns : 0;
 	if (!slower_is_due(h, s, v) || h->vp[v].state == HLS_WAITING)
 		return 0;
 	if (h->vp[v].state == HLS_RUNNING) {
@@ -492,7 +492,7 @@ static bool slower_check_invariants(hls_t *h, u32 s)
 {
 	u32 taken = 0;
 	for_each_child (h, v, s) {
-		const slower_vp_t *vp = slower_vp(h, v);
+		const slower_vp_t *vp = POLICY_VP(slower, v);
 		const slower_budget_t *list = slower_list(h, s, v);
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (!vp->list || vp->list > SLOWER_CHILDREN || vp->count > SLOWER_DEADLINES)
@@ -504,7 +504,7 @@ static bool slower_check_invariants(hls_t *h, u32 s)
 			return false;
 		taken |= 1U << (vp->list - 1);
 	}
-	return taken == slower_state(h, s)->taken;
+	return taken == POLICY_STATE(slower, s)->taken;
 }
 
 #endif

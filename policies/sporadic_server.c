@@ -66,7 +66,7 @@ POLICY_WORDS(sporadic_server);
 /* How much comes back second. */
 static u64 sporadic_server_second_ns(hls_t *h, u32 v)
 {
-	const sporadic_server_vp_t *vp = sporadic_server_vp(h, v);
+	const sporadic_server_vp_t *vp = POLICY_VP(sporadic_server, v);
 	u64 left_ns = vp->left_ns > 0 ? vp->left_ns : 0;
 	return h->vp[v].param[SPORADIC_SERVER_BUDGET] - left_ns - vp->first_ns;
 }
@@ -74,7 +74,7 @@ static u64 sporadic_server_second_ns(hls_t *h, u32 v)
 /* When the parameters of a VP change, all that is to come back does so together, at the later time. */
 static void sporadic_server_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	sporadic_server_vp_t *vp = sporadic_server_vp(h, v);
+	sporadic_server_vp_t *vp = POLICY_VP(sporadic_server, v);
 	(void)s;
 	vp->first_ns += sporadic_server_second_ns(h, v);
 	vp->first_at += vp->gap_ns;
@@ -85,7 +85,7 @@ static void sporadic_server_unregister_vp(hls_t *h, u32 s, u32 v)
 static s64 sporadic_server_register_vp(hls_t *h, u32 s, u32 v)
 {
 	(void)s;
-	sporadic_server_vp_t *vp = sporadic_server_vp(h, v);
+	sporadic_server_vp_t *vp = POLICY_VP(sporadic_server, v);
 	s64 budget = h->vp[v].param[SPORADIC_SERVER_BUDGET];
 	u64 period = h->vp[v].param[SPORADIC_SERVER_PERIOD];
 	if ((u64)budget > period)
@@ -103,7 +103,7 @@ static s64 sporadic_server_register_vp(hls_t *h, u32 s, u32 v)
 /* amount_ns of the budget come back at at_ns, or with what comes back later. */
 static void sporadic_server_give_back(hls_t *h, u32 v, u64 amount_ns, u64 at_ns)
 {
-	sporadic_server_vp_t *vp = sporadic_server_vp(h, v);
+	sporadic_server_vp_t *vp = POLICY_VP(sporadic_server, v);
 	u64 second_ns = sporadic_server_second_ns(h, v);
 	vp->left_ns -= amount_ns;
 	if (!amount_ns)
@@ -119,7 +119,7 @@ static void sporadic_server_give_back(hls_t *h, u32 v, u64 amount_ns, u64 at_ns)
 /* The VP had a CPU for used_ns. */
 static void sporadic_server_charge(hls_t *h, u32 v, u64 used_ns)
 {
-	sporadic_server_vp_t *vp = sporadic_server_vp(h, v);
+	sporadic_server_vp_t *vp = POLICY_VP(sporadic_server, v);
 	u64 left_ns = vp->left_ns > 0 ? vp->left_ns : 0, within_ns = used_ns < left_ns ? used_ns : left_ns;
 	sporadic_server_give_back(h, v, within_ns, vp->since + h->vp[v].param[SPORADIC_SERVER_PERIOD]);
 	vp->left_ns -= used_ns - within_ns;
@@ -130,7 +130,7 @@ static void sporadic_server_charge(hls_t *h, u32 v, u64 used_ns)
 /* Takes up the next piece of the budget, if it is back. It pays debts first. */
 static bool sporadic_server_take_up(hls_t *h, u32 v)
 {
-	sporadic_server_vp_t *vp = sporadic_server_vp(h, v);
+	sporadic_server_vp_t *vp = POLICY_VP(sporadic_server, v);
 	u64 second_ns = sporadic_server_second_ns(h, v), debt_ns = vp->left_ns < 0 ? -vp->left_ns : 0;
 	if (!vp->first_ns || h->now_ns < vp->first_at)
 		return false;
@@ -147,7 +147,7 @@ static bool sporadic_server_take_up(hls_t *h, u32 v)
 
 static void sporadic_server_set_timer(hls_t *h, u32 s)
 {
-	u32 first = sporadic_server_state(h, s)->depleted;
+	u32 first = POLICY_STATE(sporadic_server, s)->depleted;
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
@@ -155,19 +155,20 @@ static void sporadic_server_set_timer(hls_t *h, u32 s)
 static void sporadic_server_push(hls_t *h, u32 s, u32 v, bool behind)
 {
 	u64 depth = SPORADIC_SERVER_PRIORITIES - h->vp[v].param[SPORADIC_SERVER_PRIORITY];
-	queue_push_tree(h, &sporadic_server_state(h, s)->ready, v, depth, queue_place(h, behind));
+	queue_push_tree(h, &POLICY_STATE(sporadic_server, s)->ready, v, depth, queue_place(h, behind));
 }
 
 static void sporadic_server_await(hls_t *h, u32 s, u32 v)
 {
-	heap_push(h, &sporadic_server_state(h, s)->depleted, v, sporadic_server_vp(h, v)->first_at, h->seq++);
+	heap_push(h, &POLICY_STATE(sporadic_server, s)->depleted, v, POLICY_VP(sporadic_server, v)->first_at,
+		  h->seq++);
 	sporadic_server_set_timer(h, s);
 }
 
 /* Takes up pieces until the VP has budget. Returns whether it has. */
 static bool sporadic_server_has_budget(hls_t *h, u32 v)
 {
-	sporadic_server_vp_t *vp = sporadic_server_vp(h, v);
+	sporadic_server_vp_t *vp = POLICY_VP(sporadic_server, v);
 	return vp->left_ns > 0 || (sporadic_server_take_up(h, v) && vp->left_ns > 0) ||
 	       (sporadic_server_take_up(h, v) && vp->left_ns > 0);
 }
@@ -188,13 +189,13 @@ static void sporadic_server_request(hls_t *h, u32 s, u32 v)
 	h->vp[v].flags &= ~HLS_RESUMED;
 	if (sporadic_server_take_up(h, v))
 		sporadic_server_take_up(h, v);
-	sporadic_server_vp(h, v)->since = h->now_ns;
+	POLICY_VP(sporadic_server, v)->since = h->now_ns;
 	sporadic_server_enqueue(h, s, v, true);
 }
 
 static void sporadic_server_withdraw(hls_t *h, u32 s, u32 v)
 {
-	sporadic_server_t *server = sporadic_server_state(h, s);
+	sporadic_server_t *server = POLICY_STATE(sporadic_server, s);
 	if (!(h->vp[v].flags & HLS_THROTTLED)) {
 		queue_remove_tree(h, &server->ready, v);
 		return;
@@ -205,11 +206,11 @@ static void sporadic_server_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 sporadic_server_grant(hls_t *h, u32 s, u32 cpu)
 {
-	u32 __arena *ready = &sporadic_server_state(h, s)->ready;
+	u32 __arena *ready = &POLICY_STATE(sporadic_server, s)->ready;
 	u32 v = queue_first_usable_of_tree(h, *ready, cpu);
 	if (v) {
 		queue_remove_tree(h, ready, v);
-		h->slice_ns = sporadic_server_vp(h, v)->left_ns;
+		h->slice_ns = POLICY_VP(sporadic_server, v)->left_ns;
 	}
 	return v;
 }
@@ -237,7 +238,7 @@ static bool sporadic_server_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 /* Budget has come back to throttled VPs: deals with one VP at each call. */
 static u32 sporadic_server_timer(hls_t *h, u32 s)
 {
-	u32 __arena *depleted = &sporadic_server_state(h, s)->depleted;
+	u32 __arena *depleted = &POLICY_STATE(sporadic_server, s)->depleted;
 	u32 v = *depleted;
 	if (!v || h->node[v].key > h->now_ns) {
 		sporadic_server_set_timer(h, s);
@@ -260,7 +261,7 @@ static u32 sporadic_server_timer(hls_t *h, u32 s)
 static bool sporadic_server_check_invariants(hls_t *h, u32 s)
 {
 	for_each_child (h, v, s) {
-		const sporadic_server_vp_t *vp = sporadic_server_vp(h, v);
+		const sporadic_server_vp_t *vp = POLICY_VP(sporadic_server, v);
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (vp->left_ns + (s64)vp->first_ns > (s64)h->vp[v].param[SPORADIC_SERVER_BUDGET])
 			return false;

@@ -104,14 +104,14 @@ static u64 spring_later(u64 a, u64 b)
 /* The current time of the plan, which may rest. */
 static u64 spring_now(hls_t *h, u32 s)
 {
-	const spring_t *spring = spring_state(h, s);
+	const spring_t *spring = POLICY_STATE(spring, s);
 	return spring->is_busy ? h->now_ns : spring->begin_at;
 }
 
 /* The VP that has the slot which was opened last; 0: none, or it has gone. */
 static u32 spring_owner(hls_t *h, u32 s)
 {
-	const spring_t *spring = spring_state(h, s);
+	const spring_t *spring = POLICY_STATE(spring, s);
 	(void)h;
 	return spring->owner ? spring->seat[(spring->owner - 1) & (SPRING_MOST_CHILDREN - 1)] : 0;
 }
@@ -119,7 +119,7 @@ static u32 spring_owner(hls_t *h, u32 s)
 /* From when on a new plan is made: a slot that is open stays. */
 static u64 spring_plan_from(hls_t *h, u32 s)
 {
-	return spring_later(spring_now(h, s), spring_state(h, s)->until);
+	return spring_later(spring_now(h, s), POLICY_STATE(spring, s)->until);
 }
 
 /* The seat of the job at place n of a plan. */
@@ -155,7 +155,7 @@ static u64 spring_gcd(hls_t *h, u64 a, u64 b)
 /* Computes the round of a new plan. Returns how many jobs it has; 0: too many. */
 HLS_RARE_FUNC u32 spring_count(hls_t *h __arg_arena, u32 s)
 {
-	spring_t *spring = spring_state(h, s);
+	spring_t *spring = POLICY_STATE(spring, s);
 	u64 round_ns = 1, jobs = 0;
 	for (u32 i = opaque(0); i < SPRING_MOST_CHILDREN && can_loop; i++) {
 		u32 v = spring->seat[i];
@@ -178,14 +178,14 @@ HLS_RARE_FUNC u32 spring_count(hls_t *h __arg_arena, u32 s)
 /* H of the next job of a seat, which may begin at free_at; SPRING_LATE; HLS_NEVER: no job is left to plan. */
 HLS_RARE_FUNC u64 spring_h(hls_t *h __arg_arena, u32 s, u32 seat, u64 free_at)
 {
-	const spring_t *spring = spring_state(h, s);
+	const spring_t *spring = POLICY_STATE(spring, s);
 	u32 v = spring->seat[seat & (SPRING_MOST_CHILDREN - 1)];
 	u64 period = spring_period(h, v);
 	u64 before_ns = spring->planned[seat & (SPRING_MOST_CHILDREN - 1)] * period;
 	u64 ends_at = spring_plan_from(h, s) + spring->new_round_ns;
 	if (!v || before_ns == spring->new_round_ns)
 		return HLS_NEVER;
-	u64 begins_at = spring_vp(h, v)->next_at + before_ns, due_at = begins_at + period;
+	u64 begins_at = POLICY_VP(spring, v)->next_at + before_ns, due_at = begins_at + period;
 	u64 start_at = spring_later(begins_at, free_at);
 	due_at = due_at < ends_at ? due_at : ends_at;
 	return start_at + spring_budget(h, v) > due_at ? SPRING_LATE : due_at + start_at;
@@ -194,7 +194,7 @@ HLS_RARE_FUNC u64 spring_h(hls_t *h __arg_arena, u32 s, u32 seat, u64 free_at)
 /* Whether the job of seat a, with its H h_a, is tried before the job of seat b, with its H h_b. */
 static bool spring_goes_first(hls_t *h, u32 s, u32 a, u64 h_a, u32 b, u64 h_b)
 {
-	const spring_t *spring = spring_state(h, s);
+	const spring_t *spring = POLICY_STATE(spring, s);
 	u32 v = spring->seat[a & (SPRING_MOST_CHILDREN - 1)], other = spring->seat[b & (SPRING_MOST_CHILDREN - 1)];
 	if (h_a != h_b)
 		return h_a < h_b;
@@ -208,7 +208,7 @@ static bool spring_goes_first(hls_t *h, u32 s, u32 a, u64 h_a, u32 b, u64 h_b)
 /* The best job after the partial plan that ends at free_at, behind `tried`; SPRING_NO_SEAT: none, or one is late. */
 HLS_RARE_FUNC u32 spring_choose(hls_t *h __arg_arena, u32 s, u64 free_at, u32 tried)
 {
-	u32 seats = spring_state(h, s)->seats;
+	u32 seats = POLICY_STATE(spring, s)->seats;
 	u32 best = SPRING_NO_SEAT;
 	u64 best_h = HLS_NEVER, tried_h = tried < SPRING_NO_SEAT ? spring_h(h, s, tried, free_at) : 0;
 	for (u32 i = opaque(0); i < SPRING_MOST_CHILDREN && i < seats && can_loop; i++) {
@@ -230,18 +230,18 @@ HLS_RARE_FUNC u32 spring_choose(hls_t *h __arg_arena, u32 s, u64 free_at, u32 tr
 /* Adds the next job of a seat as job n of the partial plan, which ends at free_at. Returns the new end of the plan. */
 HLS_RARE_FUNC u64 spring_add(hls_t *h __arg_arena, u32 s, u32 n, u32 seat, u64 free_at)
 {
-	spring_t *spring = spring_state(h, s);
+	spring_t *spring = POLICY_STATE(spring, s);
 	u32 v = spring->seat[seat & (SPRING_MOST_CHILDREN - 1)];
 	u64 before_ns = spring->planned[seat & (SPRING_MOST_CHILDREN - 1)]++ * spring_period(h, v);
 	spring_put_at(spring_new_plan(spring), n, seat);
 	spring->free_at[n % SPRING_MOST_BACK] = free_at;
-	return spring_later(spring_vp(h, v)->next_at + before_ns, free_at) + spring_budget(h, v);
+	return spring_later(POLICY_VP(spring, v)->next_at + before_ns, free_at) + spring_budget(h, v);
 }
 
 /* Searches a plan with `jobs` jobs for all VPs that have seats. Returns whether it found one within the bounds. */
 HLS_RARE_FUNC bool spring_search(hls_t *h __arg_arena, u32 s, u32 jobs)
 {
-	spring_t *spring = spring_state(h, s);
+	spring_t *spring = POLICY_STATE(spring, s);
 	u64 free_at = spring_plan_from(h, s);
 	u32 n = opaque(0), tried = SPRING_NO_SEAT, backtracks = opaque(0);
 	spring->longest = 0;
@@ -267,7 +267,7 @@ HLS_RARE_FUNC bool spring_search(hls_t *h __arg_arena, u32 s, u32 jobs)
 /* The new plan is carried out from now on. At rest it rests, too. */
 static void spring_adopt(hls_t *h, u32 s, u32 jobs)
 {
-	spring_t *spring = spring_state(h, s);
+	spring_t *spring = POLICY_STATE(spring, s);
 	spring->begin_at = spring_plan_from(h, s);
 	spring->round_ns = spring->new_round_ns;
 	spring->half = ~spring->half & 1;
@@ -280,7 +280,7 @@ static void spring_adopt(hls_t *h, u32 s, u32 jobs)
 static u32 spring_free_seat(hls_t *h, u32 s)
 {
 	u32 seat = opaque(0);
-	for (; seat < SPRING_MOST_CHILDREN && spring_state(h, s)->seat[seat] && can_loop; seat++)
+	for (; seat < SPRING_MOST_CHILDREN && POLICY_STATE(spring, s)->seat[seat] && can_loop; seat++)
 		;
 	(void)h;
 	return seat;
@@ -289,8 +289,8 @@ static u32 spring_free_seat(hls_t *h, u32 s)
 /* Searches a plan with v. A VP that comes back with the same parameters gets its old slots. */
 static s64 spring_register_vp(hls_t *h, u32 s, u32 v)
 {
-	spring_t *spring = spring_state(h, s);
-	spring_vp_t *vp = spring_vp(h, v);
+	spring_t *spring = POLICY_STATE(spring, s);
+	spring_vp_t *vp = POLICY_VP(spring, v);
 	u32 old = vp->seat - 1, seat = spring_free_seat(h, s);
 	if (spring_budget(h, v) > spring_period(h, v))
 		return -HLS_E_PARAM;
@@ -320,8 +320,8 @@ static s64 spring_register_vp(hls_t *h, u32 s, u32 v)
 /* v's places in the plan are free: later jobs may begin earlier from now on. */
 static void spring_unregister_vp(hls_t *h, u32 s, u32 v)
 {
-	spring_t *spring = spring_state(h, s);
-	spring_vp_t *vp = spring_vp(h, v);
+	spring_t *spring = POLICY_STATE(spring, s);
+	spring_vp_t *vp = POLICY_VP(spring, v);
 	u32 seat = vp->seat - 1;
 	spring->seat[seat & (SPRING_MOST_CHILDREN - 1)] = 0;
 	vp->until = spring_budget(h, v);
@@ -335,7 +335,7 @@ static void spring_unregister_vp(hls_t *h, u32 s, u32 v)
 /* Whether it is v's slot now. */
 static bool spring_is_open(hls_t *h, u32 s, u32 v)
 {
-	const spring_t *spring = spring_state(h, s);
+	const spring_t *spring = POLICY_STATE(spring, s);
 	return spring_owner(h, s) == v && h->now_ns < spring->until;
 }
 
@@ -347,7 +347,7 @@ static void spring_enqueue(hls_t *h, u32 s, u32 v)
 
 static void spring_request(hls_t *h, u32 s, u32 v)
 {
-	spring_t *spring = spring_state(h, s);
+	spring_t *spring = POLICY_STATE(spring, s);
 	spring->wants++;
 	spring_enqueue(h, s, v);
 	if (!spring->is_busy)
@@ -357,12 +357,12 @@ static void spring_request(hls_t *h, u32 s, u32 v)
 static void spring_withdraw(hls_t *h, u32 s, u32 v)
 {
 	(void)v;
-	spring_state(h, s)->wants--;
+	POLICY_STATE(spring, s)->wants--;
 }
 
 static u32 spring_grant(hls_t *h, u32 s, u32 cpu)
 {
-	const spring_t *spring = spring_state(h, s);
+	const spring_t *spring = POLICY_STATE(spring, s);
 	u32 v = spring_owner(h, s);
 	if (!v || h->vp[v].state != HLS_READY || (h->vp[v].flags & HLS_THROTTLED) || !hls_usable(&h->vp[v], cpu))
 		return 0;
@@ -377,8 +377,8 @@ static u32 spring_grant(hls_t *h, u32 s, u32 cpu)
 /* What v had beyond its slot is its debt, and puts off the slot that is open, or the next one. */
 static void spring_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	spring_t *spring = spring_state(h, s);
-	spring_vp_t *vp = spring_vp(h, v);
+	spring_t *spring = POLICY_STATE(spring, s);
+	spring_vp_t *vp = POLICY_VP(spring, v);
 	if (likely(h->now_ns <= vp->until))
 		return;
 	u64 over_ns = h->now_ns - vp->until;
@@ -393,9 +393,9 @@ static void spring_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 		spring->owner = 0;
 		return;
 	}
-	if (spring->until > spring_vp(h, owner)->next_at)
-		spring->until = spring_vp(h, owner)->next_at;
-	spring_vp(h, owner)->until = spring->until;
+	if (spring->until > POLICY_VP(spring, owner)->next_at)
+		spring->until = POLICY_VP(spring, owner)->next_at;
+	POLICY_VP(spring, owner)->until = spring->until;
 }
 
 static void spring_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -407,7 +407,7 @@ static void spring_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 static void spring_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	spring_charge(h, s, v, used_ns);
-	spring_state(h, s)->wants--;
+	POLICY_STATE(spring, s)->wants--;
 }
 
 /* A READY VP that is not throttled has its slot now; a RUNNING VP has that slot, or had an earlier one. */
@@ -420,11 +420,11 @@ static bool spring_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 /* The round begins now: puts all periods off accordingly. */
 HLS_RARE_FUNC u32 spring_put_off(hls_t *h __arg_arena, u32 s)
 {
-	spring_t *spring = spring_state(h, s);
+	spring_t *spring = POLICY_STATE(spring, s);
 	u64 later_ns = h->now_ns - spring->begin_at;
 	for (u32 i = opaque(0); i < SPRING_MOST_CHILDREN && can_loop; i++)
 		if (spring->seat[i])
-			spring_vp(h, spring->seat[i])->next_at += later_ns;
+			POLICY_VP(spring, spring->seat[i])->next_at += later_ns;
 	spring->begin_at = h->now_ns;
 	return 0;
 }
@@ -432,7 +432,7 @@ HLS_RARE_FUNC u32 spring_put_off(hls_t *h __arg_arena, u32 s)
 /* The round is over: the next one begins, unless no VP wants the CPU. A timer may be late by whole rounds. */
 static void spring_next_round(hls_t *h, u32 s)
 {
-	spring_t *spring = spring_state(h, s);
+	spring_t *spring = POLICY_STATE(spring, s);
 	spring->begin_at += spring->round_ns;
 	spring->next = 0;
 	spring->is_busy = spring->wants != 0;
@@ -443,8 +443,8 @@ static void spring_next_round(hls_t *h, u32 s)
 /* Opens a slot of v, which begins at start_at. A VP that had the slot before, and is READY, waits for its next slot. */
 HLS_RARE_FUNC u32 spring_open(hls_t *h __arg_arena, u32 s, u32 v, u64 start_at)
 {
-	spring_t *spring = spring_state(h, s);
-	spring_vp_t *vp = spring_vp(h, v);
+	spring_t *spring = POLICY_STATE(spring, s);
+	spring_vp_t *vp = POLICY_VP(spring, v);
 	u64 budget = spring_budget(h, v), paid_ns = vp->debt_ns < budget ? vp->debt_ns : budget;
 	u32 last = spring_owner(h, s);
 	if (last && last != v && h->vp[last].state == HLS_READY && !(h->vp[last].flags & HLS_THROTTLED))
@@ -464,15 +464,15 @@ HLS_RARE_FUNC u32 spring_open(hls_t *h __arg_arena, u32 s, u32 v, u64 start_at)
 /* When the next slot begins, for v, which has the next job; for 0: when the round ends. */
 static u64 spring_next_at(hls_t *h, u32 s, u32 v)
 {
-	const spring_t *spring = spring_state(h, s);
-	u64 planned_at = v ? spring_vp(h, v)->next_at : spring->begin_at + spring->round_ns;
+	const spring_t *spring = POLICY_STATE(spring, s);
+	u64 planned_at = v ? POLICY_VP(spring, v)->next_at : spring->begin_at + spring->round_ns;
 	return spring_later(spring_later(planned_at, spring->begin_at), v ? spring->until : 0);
 }
 
 /* Passes over jobs of VPs that have gone. Returns the VP that has the next job; 0: the round has no more. */
 static u32 spring_next(hls_t *h, u32 s)
 {
-	spring_t *spring = spring_state(h, s);
+	spring_t *spring = POLICY_STATE(spring, s);
 	for (u32 i = opaque(0); i < SPRING_MOST_JOBS && spring->next < spring->jobs && can_loop; i++) {
 		u32 v = spring->seat[spring_seat_at(spring->plan[spring->half & 1], spring->next)];
 		if (v)
@@ -486,7 +486,7 @@ static u32 spring_next(hls_t *h, u32 s)
 /* Carries the plan out up to now. Returns a VP that has an open slot and may want a CPU; 0: none. */
 static u32 spring_timer(hls_t *h, u32 s)
 {
-	spring_t *spring = spring_state(h, s);
+	spring_t *spring = POLICY_STATE(spring, s);
 	if (!spring->is_busy && spring->wants) {
 		spring_put_off(h, s);
 		spring->is_busy = 1;
@@ -520,10 +520,10 @@ static u32 spring_timer(hls_t *h, u32 s)
 /* `wants` counts the VPs that want the CPU; a READY VP is throttled unless it has the slot that was opened last. */
 static bool spring_check_invariants(hls_t *h, u32 s)
 {
-	const spring_t *spring = spring_state(h, s);
+	const spring_t *spring = POLICY_STATE(spring, s);
 	u32 wants = 0;
 	for_each_child (h, v, s) {
-		u32 seat = spring_vp(h, v)->seat - 1;
+		u32 seat = POLICY_VP(spring, v)->seat - 1;
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
 		if (seat >= SPRING_MOST_CHILDREN || spring->seat[seat] != v)
 			return false;

@@ -59,7 +59,7 @@ POLICY_WORDS(tbs);
 /* After a change of parameters, a VP keeps what is left of its budget, up to the new budget. */
 static s64 tbs_register_vp(hls_t *h, u32 s, u32 v)
 {
-	tbs_vp_t *vp = tbs_vp(h, v);
+	tbs_vp_t *vp = POLICY_VP(tbs, v);
 	s64 budget = h->vp[v].param[TBS_BUDGET];
 	if (h->vp[v].param[TBS_BUDGET] > h->vp[v].param[TBS_PERIOD])
 		return -HLS_E_PARAM;
@@ -71,24 +71,25 @@ static s64 tbs_register_vp(hls_t *h, u32 s, u32 v)
 
 static bool tbs_has_budget(hls_t *h, u32 v)
 {
-	return tbs_vp(h, v)->budget.left_ns > 0;
+	return POLICY_VP(tbs, v)->budget.left_ns > 0;
 }
 
 static u64 tbs_deadline(hls_t *h, u32 v)
 {
-	return tbs_vp(h, v)->budget.end_at;
+	return POLICY_VP(tbs, v)->budget.end_at;
 }
 
 /* If the VP's job is due, the next one begins. */
 static void tbs_renew_if_over(hls_t *h, u32 v)
 {
-	budget_renew_if_over(h, v, &tbs_vp(h, v)->budget, h->vp[v].param[TBS_BUDGET], h->vp[v].param[TBS_PERIOD]);
+	budget_renew_if_over(h, v, &POLICY_VP(tbs, v)->budget, h->vp[v].param[TBS_BUDGET],
+			     h->vp[v].param[TBS_PERIOD]);
 }
 
 /* The wake-up rule. */
 static void tbs_wake(hls_t *h, u32 v)
 {
-	budget_t *budget = &tbs_vp(h, v)->budget;
+	budget_t *budget = &POLICY_VP(tbs, v)->budget;
 	u64 amount_ns = h->vp[v].param[TBS_BUDGET], period_ns = h->vp[v].param[TBS_PERIOD];
 	if (h->now_ns < budget->end_at &&
 	    budget->left_ns <= (s64)hls_mul_div_floor(budget->end_at - h->now_ns, amount_ns, period_ns))
@@ -98,28 +99,28 @@ static void tbs_wake(hls_t *h, u32 v)
 
 static void tbs_set_timer(hls_t *h, u32 s)
 {
-	u32 first = tbs_state(h, s)->depleted;
+	u32 first = POLICY_STATE(tbs, s)->depleted;
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
 /* The VP begins its next job at its deadline. */
 static void tbs_await_deadline(hls_t *h, u32 s, u32 v)
 {
-	heap_push(h, &tbs_state(h, s)->depleted, v, tbs_deadline(h, v), h->seq++);
+	heap_push(h, &POLICY_STATE(tbs, s)->depleted, v, tbs_deadline(h, v), h->seq++);
 }
 
 /* The VP without budget no longer awaits its deadline. No effect for a RUNNING VP that the timer has taken out. */
 static void tbs_forget_deadline(hls_t *h, u32 s, u32 v)
 {
 	if (h->node[v].dist)
-		heap_remove(h, &tbs_state(h, s)->depleted, v);
+		heap_remove(h, &POLICY_STATE(tbs, s)->depleted, v);
 	tbs_set_timer(h, s);
 }
 
 /* The VP is READY. Among those without budget it is behind the others, or before them. */
 static void tbs_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 {
-	tbs_t *tbs = tbs_state(h, s);
+	tbs_t *tbs = POLICY_STATE(tbs, s);
 	if (tbs_has_budget(h, v)) {
 		queue_push(h, &tbs->ready, v, tbs_deadline(h, v));
 		return;
@@ -138,7 +139,7 @@ static void tbs_request(hls_t *h, u32 s, u32 v)
 
 static void tbs_withdraw(hls_t *h, u32 s, u32 v)
 {
-	tbs_t *tbs = tbs_state(h, s);
+	tbs_t *tbs = POLICY_STATE(tbs, s);
 	if (tbs_has_budget(h, v)) {
 		queue_remove(h, &tbs->ready, v);
 		return;
@@ -150,7 +151,7 @@ static void tbs_withdraw(hls_t *h, u32 s, u32 v)
 /* The first VP with budget that can use the CPU; jobs that became due while they waited are given up first. */
 static u32 tbs_first(hls_t *h, u32 s, u32 cpu)
 {
-	tbs_t *tbs = tbs_state(h, s);
+	tbs_t *tbs = POLICY_STATE(tbs, s);
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && can_loop; i++) {
 		u32 v = queue_first_usable(h, &tbs->ready, cpu);
 		if (!v)
@@ -166,17 +167,17 @@ static u32 tbs_first(hls_t *h, u32 s, u32 cpu)
 
 static u32 tbs_grant(hls_t *h, u32 s, u32 cpu)
 {
-	tbs_t *tbs = tbs_state(h, s);
+	tbs_t *tbs = POLICY_STATE(tbs, s);
 	u32 v = tbs_first(h, s, cpu);
 	if (v) {
-		u64 left_ns = tbs_vp(h, v)->budget.left_ns, lasts_ns = tbs_deadline(h, v) - h->now_ns;
+		u64 left_ns = POLICY_VP(tbs, v)->budget.left_ns, lasts_ns = tbs_deadline(h, v) - h->now_ns;
 		h->slice_ns = left_ns < lasts_ns ? left_ns : lasts_ns;
 		return v;
 	}
 	v = fifo_first_usable(h, &tbs->slack, cpu);
 	if (v) {
 		fifo_remove(h, &tbs->slack, v);
-		h->slice_ns = tbs_vp(h, v)->turn_ns;
+		h->slice_ns = POLICY_VP(tbs, v)->turn_ns;
 	}
 	return v;
 }
@@ -184,7 +185,7 @@ static u32 tbs_grant(hls_t *h, u32 s, u32 cpu)
 /* The VP had a CPU for used_ns, from its budget or from the slack. Returns whether others without budget go next. */
 static bool tbs_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	tbs_vp_t *vp = tbs_vp(h, v);
+	tbs_vp_t *vp = POLICY_VP(tbs, v);
 	bool over = true;
 	if (!tbs_has_budget(h, v)) {
 		u64 since_ns = h->now_ns > vp->budget.end_at ? h->now_ns - vp->budget.end_at : 0;
@@ -221,7 +222,7 @@ static bool tbs_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 /* The deadline of the first VP without budget has come: a RUNNING one is revoked, so that its slack ends there. */
 static u32 tbs_timer(hls_t *h, u32 s)
 {
-	tbs_t *tbs = tbs_state(h, s);
+	tbs_t *tbs = POLICY_STATE(tbs, s);
 	u32 v = tbs->depleted;
 	if (!v || h->node[v].key > h->now_ns) {
 		tbs_set_timer(h, s);
@@ -246,7 +247,7 @@ static u32 tbs_timer(hls_t *h, u32 s)
 static bool tbs_check_invariants(hls_t *h, u32 s)
 {
 	for_each_child (h, v, s) {
-		s64 left_ns = tbs_vp(h, v)->budget.left_ns;
+		s64 left_ns = POLICY_VP(tbs, v)->budget.left_ns;
 		if (left_ns > (s64)h->vp[v].param[TBS_BUDGET] || left_ns < -(s64)HLS_MOST_DEBT_NS)
 			return false;
 		if (h->vp[v].state == HLS_READY && left_ns <= 0 && !h->node[v].dist)

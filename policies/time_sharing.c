@@ -64,8 +64,8 @@ POLICY_WORDS(time_sharing);
 /* Puts a READY VP into the queue of its level, behind or before the others, and begins its wait. */
 static void time_sharing_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 {
-	time_sharing_t *ts = time_sharing_state(h, s);
-	u64 level = time_sharing_vp(h, v)->level;
+	time_sharing_t *ts = POLICY_STATE(time_sharing, s);
+	u64 level = POLICY_VP(time_sharing, v)->level;
 	levels_push(h, &ts->ready, level, v, behind);
 	if (level == TIME_SHARING_STARVED)
 		return;
@@ -80,8 +80,8 @@ static void time_sharing_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 
 static void time_sharing_dequeue(hls_t *h, u32 s, u32 v)
 {
-	time_sharing_t *ts = time_sharing_state(h, s);
-	u64 level = time_sharing_vp(h, v)->level;
+	time_sharing_t *ts = POLICY_STATE(time_sharing, s);
+	u64 level = POLICY_VP(time_sharing, v)->level;
 	levels_remove(h, &ts->ready, level, v);
 	if (level != TIME_SHARING_STARVED)
 		heap_remove(h, &ts->waiting, v);
@@ -93,7 +93,7 @@ static void time_sharing_dequeue(hls_t *h, u32 s, u32 v)
  */
 static bool time_sharing_wake(hls_t *h, u32 s, u32 v)
 {
-	time_sharing_vp_t *vp = time_sharing_vp(h, v);
+	time_sharing_vp_t *vp = POLICY_VP(time_sharing, v);
 	u64 quantum_ns = h->scheduler[s].param[TIME_SHARING_QUANTUM];
 	u64 base = h->vp[v].param[TIME_SHARING_PRIORITY];
 	u64 raised = base + h->scheduler[s].param[TIME_SHARING_WAKE_BOOST];
@@ -123,17 +123,17 @@ static void time_sharing_request(hls_t *h, u32 s, u32 v)
 static void time_sharing_withdraw(hls_t *h, u32 s, u32 v)
 {
 	time_sharing_dequeue(h, s, v);
-	time_sharing_vp(h, v)->asleep_at = h->now_ns;
+	POLICY_VP(time_sharing, v)->asleep_at = h->now_ns;
 }
 
 static u32 time_sharing_grant(hls_t *h, u32 s, u32 cpu)
 {
-	time_sharing_t *ts = time_sharing_state(h, s);
+	time_sharing_t *ts = POLICY_STATE(time_sharing, s);
 	u32 v = levels_take(h, &ts->ready, cpu);
 	if (v) {
-		if (time_sharing_vp(h, v)->level != TIME_SHARING_STARVED)
+		if (POLICY_VP(time_sharing, v)->level != TIME_SHARING_STARVED)
 			heap_remove(h, &ts->waiting, v);
-		h->slice_ns = time_sharing_vp(h, v)->left_ns;
+		h->slice_ns = POLICY_VP(time_sharing, v)->left_ns;
 	}
 	return v;
 }
@@ -141,7 +141,7 @@ static u32 time_sharing_grant(hls_t *h, u32 s, u32 cpu)
 /* v ran for used_ns. Returns whether its quantum is used up: then it has a new one, and comes down by a level. */
 static bool time_sharing_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	time_sharing_vp_t *vp = time_sharing_vp(h, v);
+	time_sharing_vp_t *vp = POLICY_VP(time_sharing, v);
 	u64 base = h->vp[v].param[TIME_SHARING_PRIORITY], quantum_ns = h->scheduler[s].param[TIME_SHARING_QUANTUM];
 	u64 most_ns = h->scheduler[s].param[TIME_SHARING_WAKE_BOOST] * quantum_ns;
 	u64 ran_ns = used_ns < most_ns ? used_ns : most_ns;
@@ -168,19 +168,19 @@ static void time_sharing_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 static void time_sharing_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	time_sharing_charge(h, s, v, used_ns);
-	time_sharing_vp(h, v)->asleep_at = h->now_ns;
+	POLICY_VP(time_sharing, v)->asleep_at = h->now_ns;
 }
 
 static bool time_sharing_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return time_sharing_vp(h, ready)->level > time_sharing_vp(h, running)->level;
+	return POLICY_VP(time_sharing, ready)->level > POLICY_VP(time_sharing, running)->level;
 }
 
 /* The VP that has waited longest, if it has waited for `starve-after`, goes above all levels. */
 static u32 time_sharing_timer(hls_t *h, u32 s)
 {
-	time_sharing_t *ts = time_sharing_state(h, s);
+	time_sharing_t *ts = POLICY_STATE(time_sharing, s);
 	u64 starve_after_ns = h->scheduler[s].param[TIME_SHARING_STARVE_AFTER];
 	u32 v = ts->waiting;
 	if (!v)
@@ -190,15 +190,15 @@ static u32 time_sharing_timer(hls_t *h, u32 s)
 		return 0;
 	}
 	time_sharing_dequeue(h, s, v);
-	time_sharing_vp(h, v)->level = TIME_SHARING_STARVED;
-	time_sharing_vp(h, v)->left_ns = h->scheduler[s].param[TIME_SHARING_STARVE_FOR];
+	POLICY_VP(time_sharing, v)->level = TIME_SHARING_STARVED;
+	POLICY_VP(time_sharing, v)->left_ns = h->scheduler[s].param[TIME_SHARING_STARVE_FOR];
 	time_sharing_enqueue(h, s, v, true);
 	return v;
 }
 
 static bool time_sharing_check_invariants(hls_t *h, u32 s)
 {
-	return levels_are_sound(&time_sharing_state(h, s)->ready);
+	return levels_are_sound(&POLICY_STATE(time_sharing, s)->ready);
 }
 
 static const struct hls_policy time_sharing_policy = {

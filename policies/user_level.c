@@ -83,17 +83,17 @@ POLICY_WORDS(user_level);
 
 static __always_inline user_level_t *user_level_of(hls_t *h, u32 s)
 {
-	return user_level_state(h, s);
+	return POLICY_STATE(user_level, s);
 }
 
 static __always_inline u32 user_level_slot(hls_t *h, u32 v)
 {
-	return user_level_vp(h, v)->slot & (HLS_SLOTS - 1);
+	return POLICY_VP(user_level, v)->slot & (HLS_SLOTS - 1);
 }
 
 static __always_inline bool user_level_is_agent(hls_t *h, u32 v)
 {
-	return user_level_vp(h, v)->slot == HLS_AGENT;
+	return POLICY_VP(user_level, v)->slot == HLS_AGENT;
 }
 
 static __always_inline bool user_level_is_sealed(const hls_t *h, u32 s)
@@ -254,7 +254,7 @@ HLS_RARE_FUNC u32 user_level_hold(hls_t *h __arg_arena, u32 v)
 /* Puts a READY child behind the others of this urgency, or before them. A held child is throttled. */
 static __always_inline void user_level_enqueue(hls_t *h, u32 s, u32 v, u64 urgency, bool behind)
 {
-	user_level_vp_t *vp = user_level_vp(h, v);
+	user_level_vp_t *vp = POLICY_VP(user_level, v);
 	vp->named_at = 0;
 	vp->urgency = urgency;
 	if (urgency == HLS_HELD) {
@@ -267,7 +267,7 @@ static __always_inline void user_level_enqueue(hls_t *h, u32 s, u32 v, u64 urgen
 /* The process may have changed the urgency of the child v. */
 static __always_inline void user_level_look_at(hls_t *h, u32 s, u32 v, const struct hls_user_page *user)
 {
-	user_level_vp_t *vp = user_level_vp(h, v);
+	user_level_vp_t *vp = POLICY_VP(user_level, v);
 	u64 before = vp->urgency, now = user_level_urgency(h, s, v, user);
 	if (now == before)
 		return;
@@ -319,7 +319,7 @@ static __always_inline void user_level_look(hls_t *h, u32 s, struct hls_user_pag
 static s64 user_level_take_slot(hls_t *h, u32 s, u32 v)
 {
 	user_level_t *ul = user_level_of(h, s);
-	user_level_vp_t *vp = user_level_vp(h, v);
+	user_level_vp_t *vp = POLICY_VP(user_level, v);
 	u64 slot = h->vp[v].param[USER_LEVEL_SLOT], free = ~ul->taken & ~(1ULL << HLS_AGENT);
 	if (slot == HLS_SLOTS && vp->slot && ((free >> user_level_slot(h, v)) & 1))
 		slot = user_level_slot(h, v); /* it had that one before its parameters changed */
@@ -370,7 +370,7 @@ static s64 user_level_register_vp(hls_t *h, u32 s, u32 v)
 	s64 error = user_level_take_slot(h, s, v);
 	if (error)
 		return error;
-	user_level_vp_t *vp = user_level_vp(h, v);
+	user_level_vp_t *vp = POLICY_VP(user_level, v);
 	vp->left_ns = vp->named_at = vp->slice_number = 0;
 	user_level_show(h, s, vp->slot, h->vp[v].param[USER_LEVEL_CHILD], h->vp[v].ran_ns);
 	if (user_level_is_agent(h, v))
@@ -471,7 +471,7 @@ static __always_inline u32 user_level_decided(hls_t *h, u32 s, u32 cpu, struct h
 		if (!user_level_can_run(h, v, cpu))
 			return 0;
 		ul->followed++;
-		user_level_vp(h, v)->named_at = decision & HLS_LOOSE ? HLS_NEVER : ul->events + 1;
+		POLICY_VP(user_level, v)->named_at = decision & HLS_LOOSE ? HLS_NEVER : ul->events + 1;
 		return v;
 	}
 	if (decision != ul->last_stale)
@@ -483,7 +483,7 @@ static __always_inline u32 user_level_decided(hls_t *h, u32 s, u32 cpu, struct h
 /* The slice of the child v, which is about to run. */
 static __always_inline void user_level_set_slice(hls_t *h, u32 v, struct hls_user_page *user)
 {
-	user_level_vp_t *vp = user_level_vp(h, v);
+	user_level_vp_t *vp = POLICY_VP(user_level, v);
 	u64 slice = PAGE_WORD(user->slice[user_level_slot(h, v)]), ns = HLS_SLICE_NS(slice);
 	if (!ns) {
 		vp->left_ns = 0;
@@ -522,7 +522,7 @@ static __always_inline bool user_level_would_lose(hls_t *h, u32 s, u32 v, struct
 			return named != v;
 	}
 	u32 first = queue_first_usable(h, &ul->ready, cpu);
-	return first && user_level_vp(h, first)->urgency > user_level_vp(h, v)->urgency;
+	return first && POLICY_VP(user_level, first)->urgency > POLICY_VP(user_level, v)->urgency;
 }
 
 /* The agent, which has parked, has also decided for other CPUs: CPUs that run another child choose anew. */
@@ -588,7 +588,7 @@ static __always_inline void user_level_revoke_agent(hls_t *h, u32 s, u32 agent, 
 /* Whether the slice of v, which had a CPU for used_ns, is over. */
 static __always_inline bool user_level_slice_over(hls_t *h, u32 v, u64 used_ns)
 {
-	user_level_vp_t *vp = user_level_vp(h, v);
+	user_level_vp_t *vp = POLICY_VP(user_level, v);
 	if (likely(!vp->left_ns))
 		return false;
 	bool over = used_ns >= vp->left_ns;
@@ -635,7 +635,7 @@ static void user_level_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 static bool user_level_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	user_level_t *ul = user_level_of(h, s);
-	const user_level_vp_t *waiting = user_level_vp(h, ready), *vp = user_level_vp(h, running);
+	const user_level_vp_t *waiting = POLICY_VP(user_level, ready), *vp = POLICY_VP(user_level, running);
 	if (user_level_is_agent(h, running))
 		return false;
 	if (unlikely(user_level_agent_can_run(h, s, h->vp[running].cpu)))
@@ -721,7 +721,7 @@ static bool user_level_is_sound_for(hls_t *h, u32 s, u32 v)
 		return slot != HLS_AGENT || !ul->is_parked;
 	if (slot == HLS_AGENT)
 		return throttled == (ul->is_parked || ul->allowance.left_ns <= 0);
-	return throttled == (user_level_vp(h, v)->urgency == HLS_HELD);
+	return throttled == (POLICY_VP(user_level, v)->urgency == HLS_HELD);
 }
 
 /*

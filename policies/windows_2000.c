@@ -79,7 +79,7 @@ static u64 windows_2000_quantum_ns(hls_t *h, u32 s)
 /* With a new base level a VP begins there; what is left of its quantum stays. */
 static s64 windows_2000_register_vp(hls_t *h, u32 s, u32 v)
 {
-	windows_2000_vp_t *vp = windows_2000_vp(h, v);
+	windows_2000_vp_t *vp = POLICY_VP(windows_2000, v);
 	if (!vp->left_ns) {
 		vp->left_ns = windows_2000_quantum_ns(h, s);
 		vp->asleep_at = HLS_NEVER;
@@ -92,8 +92,8 @@ static s64 windows_2000_register_vp(hls_t *h, u32 s, u32 v)
 /* Puts a READY VP into the queue of its level, behind or before the others, and begins its wait for a CPU. */
 static void windows_2000_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 {
-	windows_2000_t *windows = windows_2000_state(h, s);
-	u64 level = windows_2000_vp(h, v)->level;
+	windows_2000_t *windows = POLICY_STATE(windows_2000, s);
+	u64 level = POLICY_VP(windows_2000, v)->level;
 	levels_push(h, &windows->ready, level, v, behind);
 	if (level >= WINDOWS_2000_STARVED)
 		return;
@@ -105,8 +105,8 @@ static void windows_2000_enqueue(hls_t *h, u32 s, u32 v, bool behind)
 
 static void windows_2000_dequeue(hls_t *h, u32 s, u32 v)
 {
-	windows_2000_t *windows = windows_2000_state(h, s);
-	u64 level = windows_2000_vp(h, v)->level;
+	windows_2000_t *windows = POLICY_STATE(windows_2000, s);
+	u64 level = POLICY_VP(windows_2000, v)->level;
 	levels_remove(h, &windows->ready, level, v);
 	if (level < WINDOWS_2000_STARVED)
 		heap_remove(h, &windows->waiting, v);
@@ -115,7 +115,7 @@ static void windows_2000_dequeue(hls_t *h, u32 s, u32 v)
 /* The quantum is used up: the VP has a new one, one level lower or, if it had starved, at its base level. */
 static void windows_2000_end_quantum(hls_t *h, u32 s, u32 v)
 {
-	windows_2000_vp_t *vp = windows_2000_vp(h, v);
+	windows_2000_vp_t *vp = POLICY_VP(windows_2000, v);
 	u64 base = h->vp[v].param[WINDOWS_2000_PRIORITY];
 	vp->left_ns = windows_2000_quantum_ns(h, s);
 	if (vp->starved || vp->level <= base)
@@ -128,7 +128,7 @@ static void windows_2000_end_quantum(hls_t *h, u32 s, u32 v)
 /* A wait is over: the VP is raised, and its quantum is a unit shorter. */
 static void windows_2000_end_wait(hls_t *h, u32 s, u32 v)
 {
-	windows_2000_vp_t *vp = windows_2000_vp(h, v);
+	windows_2000_vp_t *vp = POLICY_VP(windows_2000, v);
 	u64 base = h->vp[v].param[WINDOWS_2000_PRIORITY], unit_ns = windows_2000_unit_ns(h, s);
 	u64 raised = base + h->vp[v].param[WINDOWS_2000_WAKE_BOOST];
 	if (raised > WINDOWS_2000_STARVED)
@@ -146,7 +146,7 @@ static void windows_2000_end_wait(hls_t *h, u32 s, u32 v)
 /* A child that wants the CPU again at once, or after it was READY before, has not waited for anything. */
 static void windows_2000_request(hls_t *h, u32 s, u32 v)
 {
-	windows_2000_vp_t *vp = windows_2000_vp(h, v);
+	windows_2000_vp_t *vp = POLICY_VP(windows_2000, v);
 	bool waited = vp->asleep_at != HLS_NEVER && vp->asleep_at != h->now_ns;
 	if (waited)
 		windows_2000_end_wait(h, s, v);
@@ -156,24 +156,24 @@ static void windows_2000_request(hls_t *h, u32 s, u32 v)
 static void windows_2000_withdraw(hls_t *h, u32 s, u32 v)
 {
 	windows_2000_dequeue(h, s, v);
-	windows_2000_vp(h, v)->asleep_at = HLS_NEVER;
+	POLICY_VP(windows_2000, v)->asleep_at = HLS_NEVER;
 }
 
 static u32 windows_2000_grant(hls_t *h, u32 s, u32 cpu)
 {
-	windows_2000_t *windows = windows_2000_state(h, s);
+	windows_2000_t *windows = POLICY_STATE(windows_2000, s);
 	u32 v = levels_take(h, &windows->ready, cpu);
 	if (v) {
-		if (windows_2000_vp(h, v)->level < WINDOWS_2000_STARVED)
+		if (POLICY_VP(windows_2000, v)->level < WINDOWS_2000_STARVED)
 			heap_remove(h, &windows->waiting, v);
-		h->slice_ns = windows_2000_vp(h, v)->left_ns;
+		h->slice_ns = POLICY_VP(windows_2000, v)->left_ns;
 	}
 	return v;
 }
 
 static void windows_2000_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	bool over = hls_turn_over(h, v, &windows_2000_vp(h, v)->left_ns, used_ns);
+	bool over = hls_turn_over(h, v, &POLICY_VP(windows_2000, v)->left_ns, used_ns);
 	if (over)
 		windows_2000_end_quantum(h, s, v);
 	windows_2000_enqueue(h, s, v, over);
@@ -181,29 +181,29 @@ static void windows_2000_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 
 static void windows_2000_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	if (hls_turn_over(h, v, &windows_2000_vp(h, v)->left_ns, used_ns))
+	if (hls_turn_over(h, v, &POLICY_VP(windows_2000, v)->left_ns, used_ns))
 		windows_2000_end_quantum(h, s, v);
-	windows_2000_vp(h, v)->asleep_at = h->now_ns;
+	POLICY_VP(windows_2000, v)->asleep_at = h->now_ns;
 }
 
 static bool windows_2000_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return windows_2000_vp(h, ready)->level > windows_2000_vp(h, running)->level;
+	return POLICY_VP(windows_2000, ready)->level > POLICY_VP(windows_2000, running)->level;
 }
 
 /* The balance set manager. */
 static u32 windows_2000_timer(hls_t *h, u32 s)
 {
 	u64 starve_after_ns = h->scheduler[s].param[WINDOWS_2000_STARVE_AFTER];
-	u32 v = windows_2000_state(h, s)->waiting;
+	u32 v = POLICY_STATE(windows_2000, s)->waiting;
 	if (!v)
 		return 0;
 	if (h->now_ns - h->node[v].key < starve_after_ns) {
 		hls_set_timer(h, s, h->node[v].key + starve_after_ns);
 		return 0;
 	}
-	windows_2000_vp_t *vp = windows_2000_vp(h, v);
+	windows_2000_vp_t *vp = POLICY_VP(windows_2000, v);
 	windows_2000_dequeue(h, s, v);
 	vp->level = WINDOWS_2000_STARVED;
 	vp->left_ns = 2 * windows_2000_quantum_ns(h, s);
@@ -215,12 +215,12 @@ static u32 windows_2000_timer(hls_t *h, u32 s)
 static bool windows_2000_check_invariants(hls_t *h, u32 s)
 {
 	for_each_child (h, v, s) {
-		const windows_2000_vp_t *vp = windows_2000_vp(h, v);
+		const windows_2000_vp_t *vp = POLICY_VP(windows_2000, v);
 		u64 base = h->vp[v].param[WINDOWS_2000_PRIORITY];
 		if (vp->level < base || (vp->level != base && vp->level > WINDOWS_2000_STARVED) || !vp->left_ns)
 			return false;
 	}
-	return levels_are_sound(&windows_2000_state(h, s)->ready);
+	return levels_are_sound(&POLICY_STATE(windows_2000, s)->ready);
 }
 
 static const struct hls_policy windows_2000_policy = {

@@ -42,15 +42,15 @@ POLICY_WORDS(asked_times);
 
 static void asked_times_set_timer(hls_t *h, u32 s)
 {
-	u32 first = asked_times_state(h, s)->asked;
+	u32 first = POLICY_STATE(asked_times, s)->asked;
 	hls_set_timer(h, s, first ? h->node[first].key : HLS_NEVER);
 }
 
 /* Puts the READY VP v where it belongs: among VPs with a time to come, with a time that has come, or without a time. */
 static void asked_times_enqueue(hls_t *h, u32 s, u32 v)
 {
-	asked_times_t *state = asked_times_state(h, s);
-	asked_times_vp_t *vp = asked_times_vp(h, v);
+	asked_times_t *state = POLICY_STATE(asked_times, s);
+	asked_times_vp_t *vp = POLICY_VP(asked_times, v);
 	if (vp->at > h->now_ns) {
 		hls_throttle(h, v);
 		heap_push(h, &state->asked, v, vp->at, h->seq++);
@@ -64,16 +64,16 @@ static void asked_times_enqueue(hls_t *h, u32 s, u32 v)
 
 static void asked_times_request(hls_t *h, u32 s, u32 v)
 {
-	asked_times_vp(h, v)->left_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
+	POLICY_VP(asked_times, v)->left_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
 	asked_times_enqueue(h, s, v);
 }
 
 static void asked_times_withdraw(hls_t *h, u32 s, u32 v)
 {
-	asked_times_t *state = asked_times_state(h, s);
+	asked_times_t *state = POLICY_STATE(asked_times, s);
 	if (h->vp[v].flags & HLS_THROTTLED)
 		heap_remove(h, &state->asked, v);
-	else if (asked_times_vp(h, v)->at)
+	else if (POLICY_VP(asked_times, v)->at)
 		queue_remove(h, &state->due, v);
 	else
 		fifo_remove(h, &state->others, v);
@@ -82,7 +82,7 @@ static void asked_times_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 asked_times_grant(hls_t *h, u32 s, u32 cpu)
 {
-	asked_times_t *state = asked_times_state(h, s);
+	asked_times_t *state = POLICY_STATE(asked_times, s);
 	u32 v = queue_first_usable(h, &state->due, cpu);
 	if (v) {
 		queue_remove(h, &state->due, v);
@@ -92,13 +92,13 @@ static u32 asked_times_grant(hls_t *h, u32 s, u32 cpu)
 			fifo_remove(h, &state->others, v);
 	}
 	if (v)
-		h->slice_ns = asked_times_vp(h, v)->left_ns;
+		h->slice_ns = POLICY_VP(asked_times, v)->left_ns;
 	return v;
 }
 
 static void asked_times_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	asked_times_vp_t *vp = asked_times_vp(h, v);
+	asked_times_vp_t *vp = POLICY_VP(asked_times, v);
 	if (hls_turn_over(h, v, &vp->left_ns, used_ns)) {
 		vp->left_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
 		if (vp->at <= h->now_ns)
@@ -110,14 +110,14 @@ static void asked_times_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 static void asked_times_release(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	(void)s, (void)used_ns;
-	if (asked_times_vp(h, v)->at <= h->now_ns)
-		asked_times_vp(h, v)->at = 0;
+	if (POLICY_VP(asked_times, v)->at <= h->now_ns)
+		POLICY_VP(asked_times, v)->at = 0;
 }
 
 /* A VP with a time that has come preempts one without a time, and one with a later time. */
 static bool asked_times_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
-	u64 asked = asked_times_vp(h, ready)->at, had = asked_times_vp(h, running)->at;
+	u64 asked = POLICY_VP(asked_times, ready)->at, had = POLICY_VP(asked_times, running)->at;
 	(void)s;
 	return asked && (!had || asked < had);
 }
@@ -126,7 +126,7 @@ static bool asked_times_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 static bool asked_times_is_taken(hls_t *h, u32 s, u32 v, u64 at_ns)
 {
 	u64 slot_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
-	u32 other = asked_times_state(h, s)->asked;
+	u32 other = POLICY_STATE(asked_times, s)->asked;
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && other && can_loop; i++) {
 		u64 key = h->node[other].key;
 		if (other != v && key < at_ns + slot_ns && at_ns < key + slot_ns)
@@ -147,7 +147,7 @@ static s64 asked_times_message(hls_t *h, u32 s, u32 v, u32 message, const params
 		asked_times_withdraw(h, s, v);
 	if (h->vp[v].flags & HLS_THROTTLED)
 		hls_unthrottle(h, v);
-	asked_times_vp(h, v)->at = at_ns;
+	POLICY_VP(asked_times, v)->at = at_ns;
 	if (is_ready)
 		asked_times_request(h, s, v);
 	else if (h->vp[v].state == HLS_RUNNING)
@@ -157,7 +157,7 @@ static s64 asked_times_message(hls_t *h, u32 s, u32 v, u32 message, const params
 
 static u32 asked_times_timer(hls_t *h, u32 s)
 {
-	asked_times_t *state = asked_times_state(h, s);
+	asked_times_t *state = POLICY_STATE(asked_times, s);
 	u32 v = state->asked;
 	if (!v || h->node[v].key > h->now_ns) {
 		asked_times_set_timer(h, s);
@@ -165,7 +165,7 @@ static u32 asked_times_timer(hls_t *h, u32 s)
 	}
 	heap_remove(h, &state->asked, v);
 	hls_unthrottle(h, v);
-	asked_times_vp(h, v)->left_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
+	POLICY_VP(asked_times, v)->left_ns = h->scheduler[s].param[ASKED_TIMES_SLOT];
 	queue_push(h, &state->due, v, h->node[v].key);
 	return v;
 }

@@ -26,7 +26,7 @@ POLICY_WORDS(ranks);
 
 static void ranks_push(hls_t *h, u32 s, u32 v, bool behind)
 {
-	levels_push(h, &ranks_state(h, s)->ready, ranks_vp(h, v)->rank, v, behind);
+	levels_push(h, &POLICY_STATE(ranks, s)->ready, POLICY_VP(ranks, v)->rank, v, behind);
 }
 
 static void ranks_request(hls_t *h, u32 s, u32 v)
@@ -36,12 +36,12 @@ static void ranks_request(hls_t *h, u32 s, u32 v)
 
 static void ranks_withdraw(hls_t *h, u32 s, u32 v)
 {
-	levels_remove(h, &ranks_state(h, s)->ready, ranks_vp(h, v)->rank, v);
+	levels_remove(h, &POLICY_STATE(ranks, s)->ready, POLICY_VP(ranks, v)->rank, v);
 }
 
 static u32 ranks_grant(hls_t *h, u32 s, u32 cpu)
 {
-	return levels_take(h, &ranks_state(h, s)->ready, cpu);
+	return levels_take(h, &POLICY_STATE(ranks, s)->ready, cpu);
 }
 
 static void ranks_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
@@ -55,7 +55,7 @@ static void ranks_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 static bool ranks_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 {
 	(void)s;
-	return ranks_vp(h, ready)->rank > ranks_vp(h, running)->rank;
+	return POLICY_VP(ranks, ready)->rank > POLICY_VP(ranks, running)->rank;
 }
 
 /* The thread that says so is RUNNING, or READY if somebody else says it: either way its scheduler chooses anew. */
@@ -64,7 +64,7 @@ static s64 ranks_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *pa
 	(void)message;
 	if (h->vp[v].state == HLS_READY)
 		ranks_withdraw(h, s, v);
-	ranks_vp(h, v)->rank = payload->value[RANKS_RANK];
+	POLICY_VP(ranks, v)->rank = payload->value[RANKS_RANK];
 	if (h->vp[v].state == HLS_READY)
 		ranks_push(h, s, v, true);
 	if (h->vp[v].state == HLS_RUNNING)

@@ -42,21 +42,21 @@ struct weighted_turns_vp {
 	u64 left_ns; /* of its turn */
 };
 
-/* Makes weighted_turns_state(h, s) and weighted_turns_vp(h, v), by which hooks reach the two. */
+/* Hooks reach the two by POLICY_STATE(weighted_turns, s) and POLICY_VP(weighted_turns, v). */
 POLICY_WORDS(weighted_turns);
 
 /* A child wants a CPU: WAITING becomes READY. */
 static void weighted_turns_request(hls_t *h, u32 s, u32 v)
 {
 	u64 quantum_ns = h->scheduler[s].param[WEIGHTED_TURNS_QUANTUM];
-	weighted_turns_vp(h, v)->left_ns = quantum_ns * h->vp[v].param[WEIGHTED_TURNS_WEIGHT];
-	fifo_push(h, &weighted_turns_state(h, s)->queue, v, true);
+	POLICY_VP(weighted_turns, v)->left_ns = quantum_ns * h->vp[v].param[WEIGHTED_TURNS_WEIGHT];
+	fifo_push(h, &POLICY_STATE(weighted_turns, s)->queue, v, true);
 }
 
 /* A READY child wants no CPU any more: READY becomes WAITING. */
 static void weighted_turns_withdraw(hls_t *h, u32 s, u32 v)
 {
-	fifo_remove(h, &weighted_turns_state(h, s)->queue, v);
+	fifo_remove(h, &POLICY_STATE(weighted_turns, s)->queue, v);
 }
 
 /*
@@ -65,11 +65,11 @@ static void weighted_turns_withdraw(hls_t *h, u32 s, u32 v)
  */
 static u32 weighted_turns_grant(hls_t *h, u32 s, u32 cpu)
 {
-	weighted_turns_t *turns = weighted_turns_state(h, s);
+	weighted_turns_t *turns = POLICY_STATE(weighted_turns, s);
 	u32 v = fifo_first_usable(h, &turns->queue, cpu);
 	if (v) {
 		fifo_remove(h, &turns->queue, v);
-		h->slice_ns = weighted_turns_vp(h, v)->left_ns;
+		h->slice_ns = POLICY_VP(weighted_turns, v)->left_ns;
 	}
 	return v;
 }
@@ -77,8 +77,8 @@ static u32 weighted_turns_grant(hls_t *h, u32 s, u32 cpu)
 /* A child has lost its CPU after used_ns, and wants to go on: RUNNING becomes READY. */
 static void weighted_turns_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	weighted_turns_t *turns = weighted_turns_state(h, s);
-	weighted_turns_vp_t *vp = weighted_turns_vp(h, v);
+	weighted_turns_t *turns = POLICY_STATE(weighted_turns, s);
+	weighted_turns_vp_t *vp = POLICY_VP(weighted_turns, v);
 	if (hls_turn_over(h, v, &vp->left_ns, used_ns))
 		weighted_turns_request(h, s, v);
 	else

@@ -32,30 +32,30 @@ POLICY_WORDS(runs_at_once);
 static void runs_at_once_request(hls_t *h, u32 s, u32 v)
 {
 	u64 quantum_ns = h->scheduler[s].param[RUNS_AT_ONCE_QUANTUM];
-	runs_at_once_vp(h, v)->left_ns = quantum_ns * h->vp[v].param[RUNS_AT_ONCE_WEIGHT];
-	list_push_tail(h, &runs_at_once_state(h, s)->queue, v);
+	POLICY_VP(runs_at_once, v)->left_ns = quantum_ns * h->vp[v].param[RUNS_AT_ONCE_WEIGHT];
+	list_push_tail(h, &POLICY_STATE(runs_at_once, s)->queue, v);
 }
 
 static void runs_at_once_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &runs_at_once_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(runs_at_once, s)->queue, v);
 }
 
 static u32 runs_at_once_grant(hls_t *h, u32 s, u32 cpu)
 {
-	runs_at_once_t *turns = runs_at_once_state(h, s);
+	runs_at_once_t *turns = POLICY_STATE(runs_at_once, s);
 	u32 v = hls_first_usable(h, &turns->queue, cpu);
 	if (v) {
 		list_remove(h, &turns->queue, v);
-		h->slice_ns = runs_at_once_vp(h, v)->left_ns;
+		h->slice_ns = POLICY_VP(runs_at_once, v)->left_ns;
 	}
 	return v;
 }
 
 static void runs_at_once_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
-	runs_at_once_t *turns = runs_at_once_state(h, s);
-	runs_at_once_vp_t *vp = runs_at_once_vp(h, v);
+	runs_at_once_t *turns = POLICY_STATE(runs_at_once, s);
+	runs_at_once_vp_t *vp = POLICY_VP(runs_at_once, v);
 	if (hls_turn_over(h, v, &vp->left_ns, used_ns))
 		runs_at_once_request(h, s, v);
 	else

@@ -29,7 +29,7 @@ POLICY_WORDS(anything);
 
 static u32 anything_below(hls_t *h, u32 s, u32 n)
 {
-	anything_t *state = anything_state(h, s);
+	anything_t *state = POLICY_STATE(anything, s);
 	state->random = (state->random + h->scheduler[s].param[ANYTHING_SEED]) * 6364136223846793005ULL + 1;
 	return (u32)(state->random >> 40) % n;
 }
@@ -50,7 +50,7 @@ static u32 anything_child(hls_t *h, u32 s, u32 v)
 /* One of the operations on queues, at random, with the VP v. */
 static void anything_queues(hls_t *h, u32 s, u32 v)
 {
-	anything_t *state = anything_state(h, s);
+	anything_t *state = POLICY_STATE(anything, s);
 	/* Some VPs have a level that does not exist. */
 	u64 level = v % 4 ? v % HLS_LEVELS : HLS_LEVELS + anything_below(h, s, 256);
 	switch (anything_below(h, s, 13)) {
@@ -95,7 +95,7 @@ static void anything_queues(hls_t *h, u32 s, u32 v)
 		if (state->levels.occupied || state->levels.tree)
 			levels_take(h, &state->levels, 0);
 	}
-	anything_vp(h, v)->count++;
+	POLICY_VP(anything, v)->count++;
 }
 
 static u64 anything_time(hls_t *h, u32 s)

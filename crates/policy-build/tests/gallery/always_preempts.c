@@ -22,17 +22,17 @@ POLICY_WORDS(always_preempts);
 
 static void always_preempts_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &always_preempts_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(always_preempts, s)->queue, v);
 }
 
 static void always_preempts_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &always_preempts_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(always_preempts, s)->queue, v);
 }
 
 static u32 always_preempts_grant(hls_t *h, u32 s, u32 cpu)
 {
-	always_preempts_t *state = always_preempts_state(h, s);
+	always_preempts_t *state = POLICY_STATE(always_preempts, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

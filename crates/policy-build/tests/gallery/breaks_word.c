@@ -26,17 +26,17 @@ POLICY_WORDS(breaks_word);
 
 static void breaks_word_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &breaks_word_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(breaks_word, s)->queue, v);
 }
 
 static void breaks_word_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &breaks_word_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(breaks_word, s)->queue, v);
 }
 
 static u32 breaks_word_grant(hls_t *h, u32 s, u32 cpu)
 {
-	breaks_word_t *state = breaks_word_state(h, s);
+	breaks_word_t *state = POLICY_STATE(breaks_word, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);
@@ -47,7 +47,7 @@ static u32 breaks_word_grant(hls_t *h, u32 s, u32 cpu)
 static void breaks_word_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)
 {
 	(void)used_ns;
-	list_push_head(h, &breaks_word_state(h, s)->queue, v);
+	list_push_head(h, &POLICY_STATE(breaks_word, s)->queue, v);
 }
 
 static const struct hls_policy breaks_word_policy = {

@@ -22,17 +22,17 @@ POLICY_WORDS(changes_time);
 
 static void changes_time_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &changes_time_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(changes_time, s)->queue, v);
 }
 
 static void changes_time_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &changes_time_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(changes_time, s)->queue, v);
 }
 
 static u32 changes_time_grant(hls_t *h, u32 s, u32 cpu)
 {
-	changes_time_t *state = changes_time_state(h, s);
+	changes_time_t *state = POLICY_STATE(changes_time, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

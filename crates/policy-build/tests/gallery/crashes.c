@@ -25,17 +25,17 @@ static void crashes_request(hls_t *h, u32 s, u32 v)
 {
 	if (h->vp[v + (1U << 30)].state != HLS_READY)
 		return;
-	list_push_tail(h, &crashes_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(crashes, s)->queue, v);
 }
 
 static void crashes_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &crashes_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(crashes, s)->queue, v);
 }
 
 static u32 crashes_grant(hls_t *h, u32 s, u32 cpu)
 {
-	crashes_t *state = crashes_state(h, s);
+	crashes_t *state = POLICY_STATE(crashes, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

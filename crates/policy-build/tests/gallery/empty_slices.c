@@ -22,17 +22,17 @@ POLICY_WORDS(empty_slices);
 
 static void empty_slices_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &empty_slices_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(empty_slices, s)->queue, v);
 }
 
 static void empty_slices_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &empty_slices_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(empty_slices, s)->queue, v);
 }
 
 static u32 empty_slices_grant(hls_t *h, u32 s, u32 cpu)
 {
-	empty_slices_t *state = empty_slices_state(h, s);
+	empty_slices_t *state = POLICY_STATE(empty_slices, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

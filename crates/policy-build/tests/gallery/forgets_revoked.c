@@ -22,17 +22,17 @@ POLICY_WORDS(forgets_revoked);
 
 static void forgets_revoked_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &forgets_revoked_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(forgets_revoked, s)->queue, v);
 }
 
 static void forgets_revoked_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &forgets_revoked_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(forgets_revoked, s)->queue, v);
 }
 
 static u32 forgets_revoked_grant(hls_t *h, u32 s, u32 cpu)
 {
-	forgets_revoked_t *state = forgets_revoked_state(h, s);
+	forgets_revoked_t *state = POLICY_STATE(forgets_revoked, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

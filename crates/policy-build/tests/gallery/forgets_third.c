@@ -23,19 +23,19 @@ POLICY_WORDS(forgets_third);
 
 static void forgets_third_request(hls_t *h, u32 s, u32 v)
 {
-	if (forgets_third_vp(h, v)->count++ % 3 < 2)
-		list_push_tail(h, &forgets_third_state(h, s)->queue, v);
+	if (POLICY_VP(forgets_third, v)->count++ % 3 < 2)
+		list_push_tail(h, &POLICY_STATE(forgets_third, s)->queue, v);
 }
 
 static void forgets_third_withdraw(hls_t *h, u32 s, u32 v)
 {
-	if (forgets_third_vp(h, v)->count % 3)
-		list_remove(h, &forgets_third_state(h, s)->queue, v);
+	if (POLICY_VP(forgets_third, v)->count % 3)
+		list_remove(h, &POLICY_STATE(forgets_third, s)->queue, v);
 }
 
 static u32 forgets_third_grant(hls_t *h, u32 s, u32 cpu)
 {
-	forgets_third_t *state = forgets_third_state(h, s);
+	forgets_third_t *state = POLICY_STATE(forgets_third, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

@@ -22,18 +22,18 @@ POLICY_WORDS(grants_twice);
 
 static void grants_twice_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &grants_twice_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(grants_twice, s)->queue, v);
 }
 
 static void grants_twice_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &grants_twice_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(grants_twice, s)->queue, v);
 }
 
 static u32 grants_twice_grant(hls_t *h, u32 s, u32 cpu)
 {
 	h->slice_ns = HLS_MS(5);
-	return hls_first_usable(h, &grants_twice_state(h, s)->queue, cpu);
+	return hls_first_usable(h, &POLICY_STATE(grants_twice, s)->queue, cpu);
 }
 
 static void grants_twice_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)

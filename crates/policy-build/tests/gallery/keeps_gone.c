@@ -25,7 +25,7 @@ POLICY_WORDS(keeps_gone);
 
 static void keeps_gone_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &keeps_gone_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(keeps_gone, s)->queue, v);
 }
 
 static void keeps_gone_withdraw(hls_t *h, u32 s, u32 v)
@@ -35,7 +35,7 @@ static void keeps_gone_withdraw(hls_t *h, u32 s, u32 v)
 
 static u32 keeps_gone_grant(hls_t *h, u32 s, u32 cpu)
 {
-	keeps_gone_t *state = keeps_gone_state(h, s);
+	keeps_gone_t *state = POLICY_STATE(keeps_gone, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

@@ -22,12 +22,12 @@ POLICY_WORDS(names_none);
 
 static void names_none_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &names_none_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(names_none, s)->queue, v);
 }
 
 static void names_none_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &names_none_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(names_none, s)->queue, v);
 }
 
 static u32 names_none_grant(hls_t *h, u32 s, u32 cpu)

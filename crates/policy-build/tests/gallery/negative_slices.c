@@ -22,17 +22,17 @@ POLICY_WORDS(negative_slices);
 
 static void negative_slices_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &negative_slices_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(negative_slices, s)->queue, v);
 }
 
 static void negative_slices_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &negative_slices_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(negative_slices, s)->queue, v);
 }
 
 static u32 negative_slices_grant(hls_t *h, u32 s, u32 cpu)
 {
-	negative_slices_t *state = negative_slices_state(h, s);
+	negative_slices_t *state = POLICY_STATE(negative_slices, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

@@ -23,17 +23,17 @@ POLICY_WORDS(negative_timer);
 static void negative_timer_request(hls_t *h, u32 s, u32 v)
 {
 	hls_set_timer(h, s, 0 - HLS_MS(1));
-	list_push_tail(h, &negative_timer_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(negative_timer, s)->queue, v);
 }
 
 static void negative_timer_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &negative_timer_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(negative_timer, s)->queue, v);
 }
 
 static u32 negative_timer_grant(hls_t *h, u32 s, u32 cpu)
 {
-	negative_timer_t *state = negative_timer_state(h, s);
+	negative_timer_t *state = POLICY_STATE(negative_timer, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

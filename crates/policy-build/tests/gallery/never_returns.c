@@ -22,17 +22,17 @@ POLICY_WORDS(never_returns);
 
 static void never_returns_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &never_returns_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(never_returns, s)->queue, v);
 }
 
 static void never_returns_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &never_returns_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(never_returns, s)->queue, v);
 }
 
 static u32 never_returns_grant(hls_t *h, u32 s, u32 cpu)
 {
-	never_returns_t *state = never_returns_state(h, s);
+	never_returns_t *state = POLICY_STATE(never_returns, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

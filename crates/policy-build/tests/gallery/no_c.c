@@ -22,17 +22,17 @@ POLICY_WORDS(no_c);
 
 static void no_c_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &no_c_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(no_c, s)->queue, v);
 }
 
 static void no_c_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &no_c_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(no_c, s)->queue, v);
 }
 
 static u32 no_c_grant(hls_t *h, u32 s, u32 cpu)
 {
-	no_c_t *state = no_c_state(h, s);
+	no_c_t *state = POLICY_STATE(no_c, s);
 	(void)cpu;
 	return list_first(&state->queue); /* here */
 }

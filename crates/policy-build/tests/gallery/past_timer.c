@@ -23,17 +23,17 @@ POLICY_WORDS(past_timer);
 static void past_timer_request(hls_t *h, u32 s, u32 v)
 {
 	hls_set_timer(h, s, h->now_ns);
-	list_push_tail(h, &past_timer_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(past_timer, s)->queue, v);
 }
 
 static void past_timer_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &past_timer_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(past_timer, s)->queue, v);
 }
 
 static u32 past_timer_grant(hls_t *h, u32 s, u32 cpu)
 {
-	past_timer_t *state = past_timer_state(h, s);
+	past_timer_t *state = POLICY_STATE(past_timer, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

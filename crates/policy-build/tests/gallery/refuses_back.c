@@ -23,17 +23,17 @@ POLICY_WORDS(refuses_back);
 
 static void refuses_back_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &refuses_back_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(refuses_back, s)->queue, v);
 }
 
 static void refuses_back_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &refuses_back_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(refuses_back, s)->queue, v);
 }
 
 static u32 refuses_back_grant(hls_t *h, u32 s, u32 cpu)
 {
-	refuses_back_t *state = refuses_back_state(h, s);
+	refuses_back_t *state = POLICY_STATE(refuses_back, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

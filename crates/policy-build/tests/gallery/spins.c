@@ -22,17 +22,17 @@ POLICY_WORDS(spins);
 
 static void spins_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &spins_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(spins, s)->queue, v);
 }
 
 static void spins_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &spins_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(spins, s)->queue, v);
 }
 
 static u32 spins_grant(hls_t *h, u32 s, u32 cpu)
 {
-	spins_t *state = spins_state(h, s);
+	spins_t *state = POLICY_STATE(spins, s);
 	u32 v = state->queue.head;
 	for (u32 i = opaque(0); i < HLS_MAX_VPS && can_loop; i++)
 		v = h->node[v].next ? h->node[v].next : state->queue.head;

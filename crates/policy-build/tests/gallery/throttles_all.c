@@ -24,17 +24,17 @@ POLICY_WORDS(throttles_all);
 static void throttles_all_request(hls_t *h, u32 s, u32 v)
 {
 	hls_throttle(h, v);
-	list_push_tail(h, &throttles_all_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(throttles_all, s)->queue, v);
 }
 
 static void throttles_all_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &throttles_all_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(throttles_all, s)->queue, v);
 }
 
 static u32 throttles_all_grant(hls_t *h, u32 s, u32 cpu)
 {
-	throttles_all_t *state = throttles_all_state(h, s);
+	throttles_all_t *state = POLICY_STATE(throttles_all, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

@@ -24,17 +24,17 @@ static void throttles_twice_request(hls_t *h, u32 s, u32 v)
 {
 	hls_throttle(h, v);
 	hls_throttle(h, v);
-	list_push_tail(h, &throttles_twice_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(throttles_twice, s)->queue, v);
 }
 
 static void throttles_twice_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &throttles_twice_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(throttles_twice, s)->queue, v);
 }
 
 static u32 throttles_twice_grant(hls_t *h, u32 s, u32 cpu)
 {
-	throttles_twice_t *state = throttles_twice_state(h, s);
+	throttles_twice_t *state = POLICY_STATE(throttles_twice, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

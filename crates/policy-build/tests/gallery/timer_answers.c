@@ -23,17 +23,17 @@ POLICY_WORDS(timer_answers);
 static void timer_answers_request(hls_t *h, u32 s, u32 v)
 {
 	hls_set_timer(h, s, h->now_ns);
-	list_push_tail(h, &timer_answers_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(timer_answers, s)->queue, v);
 }
 
 static void timer_answers_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &timer_answers_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(timer_answers, s)->queue, v);
 }
 
 static u32 timer_answers_grant(hls_t *h, u32 s, u32 cpu)
 {
-	timer_answers_t *state = timer_answers_state(h, s);
+	timer_answers_t *state = POLICY_STATE(timer_answers, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

@@ -22,17 +22,17 @@ POLICY_WORDS(unbounded);
 
 static void unbounded_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &unbounded_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(unbounded, s)->queue, v);
 }
 
 static void unbounded_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &unbounded_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(unbounded, s)->queue, v);
 }
 
 static u32 unbounded_grant(hls_t *h, u32 s, u32 cpu)
 {
-	unbounded_t *state = unbounded_state(h, s);
+	unbounded_t *state = POLICY_STATE(unbounded, s);
 	u32 v = state->queue.head;
 	while (v && !hls_usable(&h->vp[v], cpu)) /* here */
 		v = h->node[v].next;             /* here */

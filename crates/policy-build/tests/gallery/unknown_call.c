@@ -25,17 +25,17 @@ void unknown_call_wake_up(u32 v);
 static void unknown_call_request(hls_t *h, u32 s, u32 v)
 {
 	unknown_call_wake_up(v); /* here */
-	list_push_tail(h, &unknown_call_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(unknown_call, s)->queue, v);
 }
 
 static void unknown_call_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &unknown_call_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(unknown_call, s)->queue, v);
 }
 
 static u32 unknown_call_grant(hls_t *h, u32 s, u32 cpu)
 {
-	unknown_call_t *state = unknown_call_state(h, s);
+	unknown_call_t *state = POLICY_STATE(unknown_call, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

@@ -22,17 +22,17 @@ POLICY_WORDS(unsound);
 
 static void unsound_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &unsound_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(unsound, s)->queue, v);
 }
 
 static void unsound_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &unsound_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(unsound, s)->queue, v);
 }
 
 static u32 unsound_grant(hls_t *h, u32 s, u32 cpu)
 {
-	unsound_t *state = unsound_state(h, s);
+	unsound_t *state = POLICY_STATE(unsound, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

@@ -25,17 +25,17 @@ POLICY_WORDS(wrong_message);
 
 static void wrong_message_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &wrong_message_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(wrong_message, s)->queue, v);
 }
 
 static void wrong_message_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &wrong_message_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(wrong_message, s)->queue, v);
 }
 
 static u32 wrong_message_grant(hls_t *h, u32 s, u32 cpu)
 {
-	wrong_message_t *state = wrong_message_state(h, s);
+	wrong_message_t *state = POLICY_STATE(wrong_message, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

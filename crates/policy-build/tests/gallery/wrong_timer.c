@@ -23,17 +23,17 @@ POLICY_WORDS(wrong_timer);
 static void wrong_timer_request(hls_t *h, u32 s, u32 v)
 {
 	hls_set_timer(h, v + 1000, h->now_ns + HLS_MS(1));
-	list_push_tail(h, &wrong_timer_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(wrong_timer, s)->queue, v);
 }
 
 static void wrong_timer_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &wrong_timer_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(wrong_timer, s)->queue, v);
 }
 
 static u32 wrong_timer_grant(hls_t *h, u32 s, u32 cpu)
 {
-	wrong_timer_t *state = wrong_timer_state(h, s);
+	wrong_timer_t *state = POLICY_STATE(wrong_timer, s);
 	u32 v = hls_first_usable(h, &state->queue, cpu);
 	if (v)
 		list_remove(h, &state->queue, v);

@@ -4,11 +4,11 @@
 struct beyond {
 	struct hls_list queue;
 };
-POLICY_STATE(beyond);
+POLICY_SCHEDULER_WORDS(beyond);
 
 static u32 beyond_grant(hls_t *h, u32 s, u32 cpu)
 {
-	beyond_t *all = beyond_state(h, s);
+	beyond_t *all = POLICY_STATE(beyond, s);
 	u32 v = hls_first_usable(h, &all->queue, cpu);
 	u64 seen[4] = {0};
 	seen[v & 3] = 1;

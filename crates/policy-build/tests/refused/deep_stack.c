@@ -7,11 +7,11 @@
 struct deep_stack {
 	struct hls_list queue;
 };
-POLICY_STATE(deep_stack);
+POLICY_SCHEDULER_WORDS(deep_stack);
 
 static u32 deep_stack_grant(hls_t *h, u32 s, u32 cpu)
 {
-	deep_stack_t *all = deep_stack_state(h, s);
+	deep_stack_t *all = POLICY_STATE(deep_stack, s);
 	u64 seen[44];
 	for (u32 i = 0; i < 44; i++)
 		((volatile u64 *)seen)[i] = h->node[i + cpu].key;

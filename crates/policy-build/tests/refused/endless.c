@@ -4,11 +4,11 @@
 struct endless {
 	struct hls_list queue;
 };
-POLICY_STATE(endless);
+POLICY_SCHEDULER_WORDS(endless);
 
 static u32 endless_grant(hls_t *h, u32 s, u32 cpu)
 {
-	endless_t *all = endless_state(h, s);
+	endless_t *all = POLICY_STATE(endless, s);
 	u32 v = all->queue.head;
 	while (v && !hls_usable(&h->vp[v], cpu)) /* found by verifier */
 		v = h->node[v].next;

@@ -9,12 +9,12 @@
 
 static void frame_request(hls_t *h, u32 s, u32 v)
 {
-	list_push_tail(h, &frame_state(h, s)->queue, v);
+	list_push_tail(h, &POLICY_STATE(frame, s)->queue, v);
 }
 
 static void frame_withdraw(hls_t *h, u32 s, u32 v)
 {
-	list_remove(h, &frame_state(h, s)->queue, v);
+	list_remove(h, &POLICY_STATE(frame, s)->queue, v);
 }
 
 static void frame_revoke(hls_t *h, u32 s, u32 v, u64 used_ns)

@@ -4,11 +4,11 @@
 struct large_stack {
 	struct hls_list queue;
 };
-POLICY_STATE(large_stack);
+POLICY_SCHEDULER_WORDS(large_stack);
 
 static u32 large_stack_grant(hls_t *h, u32 s, u32 cpu)
 {
-	large_stack_t *all = large_stack_state(h, s);
+	large_stack_t *all = POLICY_STATE(large_stack, s);
 	u64 seen[100];
 	for (u32 i = opaque(0); i < 100 && can_loop; i++) /* found by clang */
 		seen[i] = h->node[i].key;

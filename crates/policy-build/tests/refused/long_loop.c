@@ -4,11 +4,11 @@
 struct long_loop {
 	struct hls_list queue;
 };
-POLICY_STATE(long_loop);
+POLICY_SCHEDULER_WORDS(long_loop);
 
 static u32 long_loop_grant(hls_t *h, u32 s, u32 cpu)
 {
-	long_loop_t *all = long_loop_state(h, s);
+	long_loop_t *all = POLICY_STATE(long_loop, s);
 	u32 v = hls_first_usable(h, &all->queue, cpu);
 	for (u32 i = opaque(0); i < HLS_MAX_VPS; i++) /* found by log */
 		h->node[i].key++;                     /* found by log */

@@ -5,11 +5,11 @@
 struct macro {
 	struct hls_list queue;
 };
-POLICY_STATE(macro);
-POLICY_STATE(nothing); /* found by cc, clang */
+POLICY_SCHEDULER_WORDS(macro);
+POLICY_SCHEDULER_WORDS(nothing); /* found by cc, clang */
 
 static u32 macro_grant(hls_t *h, u32 s, u32 cpu)
 {
-	u32 v = macro_state(h, s)->queue.head;
+	u32 v = POLICY_STATE(macro, s)->queue.head;
 	return hls_usable(&h->vp[v], cpu) ? v : 0;
 }

@@ -7,7 +7,7 @@
 struct pointer {
 	struct hls_list queue;
 };
-POLICY_STATE(pointer);
+POLICY_SCHEDULER_WORDS(pointer);
 
 static u32 pointer_choose(hls_t *h, const list_t *queue, u32 cpu)
 {
@@ -16,7 +16,7 @@ static u32 pointer_choose(hls_t *h, const list_t *queue, u32 cpu)
 
 static u32 pointer_grant(hls_t *h, u32 s, u32 cpu)
 {
-	pointer_t *all = pointer_state(h, s);
+	pointer_t *all = POLICY_STATE(pointer, s);
 	u32 (*volatile choose)(hls_t *, const list_t *, u32) = pointer_choose;
 	return choose(h, &all->queue, cpu);
 }

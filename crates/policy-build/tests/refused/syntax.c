@@ -4,10 +4,10 @@
 struct syntax {
 	struct hls_list queue;
 };
-POLICY_STATE(syntax);
+POLICY_SCHEDULER_WORDS(syntax);
 
 static u32 syntax_grant(hls_t *h, u32 s, u32 cpu)
 {
-	syntax_t *all = syntax_state(h, s);
+	syntax_t *all = POLICY_STATE(syntax, s);
 	return hls_first_usable(h, &all->queue, cpu) /* found by cc, clang */
 }

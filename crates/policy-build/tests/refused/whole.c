@@ -7,7 +7,7 @@
 struct whole {
 	struct hls_list queue;
 };
-POLICY_STATE(whole);
+POLICY_SCHEDULER_WORDS(whole);
 
 struct whole_large {
 	u64 word[300];
@@ -15,7 +15,7 @@ struct whole_large {
 
 static u32 whole_grant(hls_t *h, u32 s, u32 cpu)
 {
-	whole_t *all = whole_state(h, s);
+	whole_t *all = POLICY_STATE(whole, s);
 	u32 v = hls_first_usable(h, &all->queue, cpu);
 	*(struct whole_large __arena *)h->record = (struct whole_large){0};
 	return v;
