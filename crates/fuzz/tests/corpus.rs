@@ -23,8 +23,8 @@ fn inputs(target: Target) -> Vec<(String, Vec<u8>)> {
     entries.map(|entry| input(&entry.expect("a readable folder").path())).collect()
 }
 
-/// The test fails as the target panics; the input with the name that was printed last is to blame. `scripts/fuzz unpack`
-/// brings it back.
+/// The test fails as the target panics; the input with the name that was printed last is to blame: `scripts/fuzz
+/// unpack` brings it back.
 fn all_pass(target: Target) {
     let inputs = inputs(target);
     assert!(inputs.len() > 10, "found {} inputs for {}", inputs.len(), target.name());

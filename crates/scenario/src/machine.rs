@@ -1,5 +1,5 @@
-//! A core and its CPUs, without programs that run on them. Calls the core by the rules of `core/core.h`, and checks that
-//! the core keeps its own.
+//! A core and its CPUs, without programs that run on them. Calls the core by the rules of `core/core.h`, and checks
+//! that the core keeps its own.
 
 use hls_core::{Calls, Core, CoreError, CoreScheduler, CoreVp, Fault, Library, RecordKind, limits};
 use hls_units::Nanos;
