@@ -126,18 +126,6 @@ HLS_GLOBAL_FUNC u32 heap_remove_in(node_t *nodes __arg_arena, u32 __arena *root 
 	return 0;
 }
 
-/* Removes the root: the member with the least key. */
-static __always_inline void heap_pop_in(node_t *nodes, u32 __arena *root)
-{
-	u32 i = *root;
-	if (nodes[i].left) {
-		heap_remove_in(nodes, root, i);
-		return;
-	}
-	nodes[i].dist = 0;
-	*root = 0;
-}
-
 /* To visit all members, parents before children: the member after i; 0: i was the last. */
 HLS_GLOBAL_FUNC u32 heap_next_in(const node_t *nodes __arg_arena, u32 i)
 {
@@ -173,9 +161,16 @@ static __always_inline void heap_remove(hls_t *h, u32 __arena *root, u32 v)
 	heap_remove_in(h->node, root, v);
 }
 
+/* Removes the root: the member with the least key. */
 static __always_inline void heap_pop(hls_t *h, u32 __arena *root)
 {
-	heap_pop_in(h->node, root);
+	u32 v = *root;
+	if (h->node[v].left) {
+		heap_remove(h, root, v);
+		return;
+	}
+	h->node[v].dist = 0;
+	*root = 0;
 }
 
 static __always_inline u32 heap_next(const hls_t *h, u32 v)

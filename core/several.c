@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Requests where there is a choice: above a scheduler that holds several VPs, on several CPUs or as a join, and for a
- * VP that cannot use every CPU (it is pinned). Where each scheduler has one VP, and that can use every CPU, notify.c
- * does without this file.
+ * VP that cannot use every CPU (it is pinned). Where each scheduler has one VP, which can use every CPU, the
+ * functions of notify.c do all that is to be done.
  *
  * A VP that wants a CPU and does not get the one at hand seeks another one (look_elsewhere), when the event at hand is
  * dealt with (settle_pending). A VP that is to take a CPU from a sibling claims it (claim_cpu), until the scheduler

@@ -2,7 +2,7 @@
 
 use crate::exit::{Error, StandardError, Verdict, say};
 use crate::input::{self, HierarchyFile};
-use crate::options::{CpusArgs, seed, time};
+use crate::options::{HierarchyArgs, seed, time};
 use crate::output::output;
 use hls_facade::DEFAULT_LENGTH;
 use hls_report::json::write_json;
@@ -23,11 +23,9 @@ Exit codes: 0, 2 bad usage or input, 3 the system failed.";
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct BaselineArgs {
-    /// The hierarchy file
-    pub file: PathBuf,
-    /// For which machine
+    /// The hierarchy file, and for which machine
     #[command(flatten)]
-    pub machine: CpusArgs,
+    pub hierarchy: HierarchyArgs,
     /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s]
     #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub length: Option<Nanos>,
@@ -44,7 +42,7 @@ pub struct BaselineArgs {
 
 /// Runs the command.
 pub fn baseline(args: &BaselineArgs) -> Result<Verdict, Error> {
-    let HierarchyFile { hierarchy, source, cpus_from, .. } = input::hierarchy(&args.file, args.machine.cpus)?;
+    let HierarchyFile { hierarchy, source, cpus_from, .. } = input::hierarchy(&args.hierarchy)?;
     input::refuse_agents(&hierarchy, &source)?;
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration).unwrap_or(DEFAULT_LENGTH);

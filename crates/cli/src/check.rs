@@ -3,7 +3,7 @@
 use crate::exit::{Error, Verdict, report};
 use crate::explain::{Explained, explain};
 use crate::input::{self, HierarchyFile};
-use crate::options::{CpusArgs, RulesArgs};
+use crate::options::{HierarchyArgs, RulesArgs};
 use crate::output::output;
 use crate::tasks::write_tasks;
 use hls_facade::{Check, Checked, Message, left_out};
@@ -11,7 +11,6 @@ use hls_hierarchy::{Diagnostic, Severity, Source};
 use hls_plan::Plan;
 use hls_report::tree::write_tree;
 use std::io::Write;
-use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 Bounds are for an ideal machine, with timers to the nanosecond and switches that
@@ -24,11 +23,9 @@ in time, 1 not, 2 bad usage or input, 3 the system failed.";
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct CheckArgs {
-    /// The hierarchy file
-    pub file: PathBuf,
-    /// For which machine
+    /// The hierarchy file, and for which machine
     #[command(flatten)]
-    pub machine: CpusArgs,
+    pub hierarchy: HierarchyArgs,
     /// Show how the guarantee of this scheduler or thread follows (may be given several times)
     #[arg(long, value_name = "NAME")]
     pub explain: Vec<String>,
@@ -48,7 +45,7 @@ pub fn check(args: &CheckArgs) -> Result<Verdict, Error> {
 
 /// Reads the file and numbers its threads.
 fn read(args: &CheckArgs) -> Result<Read, Error> {
-    let file = input::hierarchy(&args.file, args.machine.cpus)?;
+    let file = input::hierarchy(&args.hierarchy)?;
     let HierarchyFile { hierarchy, source, warnings, cpus_from, .. } = file;
     Ok(Read { plan: input::plan(hierarchy, &Default::default())?, source, warnings, cpus_from })
 }

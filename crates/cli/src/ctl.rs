@@ -123,12 +123,12 @@ pub enum Request {
         #[arg(last = true, required = true, value_name = "COMMAND")]
         command: Vec<String>,
     },
-    /// End a scheduler whose policy is a process, and all that are below it
+    /// End a user-level scheduler, and all schedulers below it
     Demote {
         /// Its name
         name: String,
     },
-    /// Move a thread to a scheduler whose policy is a process
+    /// Move a thread to a user-level scheduler
     Grant {
         /// The scheduler
         name: String,
@@ -139,7 +139,7 @@ pub enum Request {
         #[arg(value_name = "PARAM=VALUE", value_parser = parameter)]
         parameters: Vec<Parameter>,
     },
-    /// Move a thread from a scheduler whose policy is a process to the scheduler above that one
+    /// Move a thread from a user-level scheduler to the scheduler above it
     Revoke {
         /// The thread; in a script its name
         #[arg(value_name = "PID|TID")]

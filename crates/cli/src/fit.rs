@@ -5,7 +5,7 @@ mod warps;
 
 use crate::exit::{Error, Verdict, report};
 use crate::input::{self, HierarchyFile};
-use crate::options::{CpusArgs, RulesArgs};
+use crate::options::{HierarchyArgs, RulesArgs};
 use crate::output::output;
 use crate::periods::{Periods, periods};
 use hls_calculus::tasks::{Fit, Miss};
@@ -17,7 +17,6 @@ use hls_plan::Plan;
 use hls_report::layout::{Column, number, text, write_rows};
 use hls_report::tree::write_machine;
 use std::io::Write;
-use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 Amounts are rounded up; with the same period no amount that is smaller by more
@@ -34,11 +33,9 @@ Exit codes: 0 with the least reservations the hierarchy holds, 1 it does not,
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct FitArgs {
-    /// The hierarchy file
-    pub file: PathBuf,
-    /// For which machine
+    /// The hierarchy file, and for which machine
     #[command(flatten)]
-    pub machine: CpusArgs,
+    pub hierarchy: HierarchyArgs,
     /// Only for this thread (may be given several times)
     #[arg(long, value_name = "NAME")]
     pub thread: Vec<String>,
@@ -52,7 +49,7 @@ pub struct FitArgs {
 
 /// Runs the command.
 pub fn fit(args: &FitArgs) -> Result<Verdict, Error> {
-    let HierarchyFile { hierarchy, source, cpus_from, .. } = input::hierarchy(&args.file, args.machine.cpus)?;
+    let HierarchyFile { hierarchy, source, cpus_from, .. } = input::hierarchy(&args.hierarchy)?;
     let plan = input::plan(hierarchy, &Default::default())?;
     let derived = Derived::new(&plan, args.rules);
     let warped = warps::planned(&derived, &plan, &args.thread);

@@ -2,6 +2,7 @@
 
 use crate::cpus::{self, AskedCpus};
 use crate::exit::{Error, report, say};
+use crate::options::HierarchyArgs;
 use hls_hierarchy::model::{Hierarchy, LoadStatement, Who};
 use hls_hierarchy::{Diagnostic, MAX_FILE_BYTES, Source};
 use hls_plan::Plan;
@@ -52,16 +53,17 @@ pub struct HierarchyFile {
 ///
 /// # Errors
 /// All errors of the file.
-pub fn hierarchy(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile, Error> {
+pub fn hierarchy(asked: &HierarchyArgs) -> Result<HierarchyFile, Error> {
+    let path = asked.file.as_path();
     let bytes = read(path).map_err(Error::Input)?;
     let source = source(path, &bytes);
     let loads = hls_hierarchy::loads(&bytes);
     let policies = LoadedPolicies::load(&loads, policy_texts(path, &loads, &source)?)?;
-    let cpus = AskedCpus::for_reader(asked)?;
+    let cpus = AskedCpus::for_reader(asked.cpus)?;
     match hls_hierarchy::read_with(&policies.policies, cpus, &bytes) {
         Ok((hierarchy, warnings)) => {
             report(&source, &warnings);
-            let cpus_from = cpus::origin(asked, &hierarchy.machine)?;
+            let cpus_from = cpus::origin(asked.cpus, &hierarchy.machine)?;
             Ok(HierarchyFile { hierarchy, source, warnings, policies, cpus_from })
         }
         Err(errors) => Err(Error::Wrong(source, errors)),
@@ -96,14 +98,14 @@ fn policy_texts(
 
 /// Reads a hierarchy file for the kernel engine: the hierarchy must be for as many CPUs as this machine has; what a
 /// machine needs is added where the file lacks it.
-pub fn hierarchy_for_kernel(path: &Path, asked: Option<AskedCpus>) -> Result<HierarchyFile, Error> {
+pub fn hierarchy_for_kernel(asked: &HierarchyArgs) -> Result<HierarchyFile, Error> {
     let (online, present) = (cpus::online()?, cpus::present()?);
-    let file = hierarchy(path, asked)?;
+    let file = hierarchy(asked)?;
     let cpus = file.hierarchy.machine.cpus;
     if !(online..=present).contains(&cpus) {
-        let found = match asked {
+        let found = match asked.cpus {
             Some(_) => format!("found --cpus {cpus}"),
-            None => format!("found {} for a machine with cpus={cpus}", path.display()),
+            None => format!("found {} for a machine with cpus={cpus}", asked.file.display()),
         };
         let expected =
             format!("expected the {online} of this machine, which the kernel engine is to schedule");

@@ -4,10 +4,13 @@ use crate::cpus::AskedCpus;
 use clap::ValueEnum;
 use hls_calculus::{Mode, Rules};
 use hls_units::Nanos;
+use std::path::PathBuf;
 
-/// For which machine a hierarchy file is read.
-#[derive(Clone, Copy, clap::Args)]
-pub struct CpusArgs {
+/// A hierarchy file, and for which machine it is read.
+#[derive(clap::Args)]
+pub struct HierarchyArgs {
+    /// The hierarchy file
+    pub file: PathBuf,
     /// How many CPUs the machine has; `online`: as many as this one [default: what the file says, else as `online`]
     #[arg(long, value_name = "N", value_parser = AskedCpus::parse, allow_hyphen_values = true)]
     pub cpus: Option<AskedCpus>,

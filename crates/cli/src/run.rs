@@ -2,7 +2,7 @@
 
 use crate::exit::{Error, StandardError, Verdict, report, say};
 use crate::input::{self, HierarchyFile};
-use crate::options::{CpusArgs, RulesArgs, seed, time};
+use crate::options::{HierarchyArgs, RulesArgs, seed, time};
 use crate::output::output;
 use crate::progress::{Progress, Waiting, seconds};
 use crate::script::Script;
@@ -35,11 +35,9 @@ change of the script was refused, 2 bad usage or input, 3 the system failed.";
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct RunArgs {
-    /// The hierarchy file
-    pub file: PathBuf,
-    /// For which machine
+    /// The hierarchy file, and for which machine
     #[command(flatten)]
-    pub machine: CpusArgs,
+    pub hierarchy: HierarchyArgs,
     /// How long to run, such as 30s or 500ms [default: the workload's duration, else 10s; in the
     /// kernel: until Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
@@ -158,8 +156,8 @@ pub fn keep() -> Result<u8, Error> {
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
     let HierarchyFile { hierarchy, source, policies, cpus_from, .. } = match args.engine {
-        Engine::Sim => input::hierarchy(&args.file, args.machine.cpus)?,
-        Engine::Kernel => input::hierarchy_for_kernel(&args.file, args.machine.cpus)?,
+        Engine::Sim => input::hierarchy(&args.hierarchy)?,
+        Engine::Kernel => input::hierarchy_for_kernel(&args.hierarchy)?,
     };
     let workload = input::workload(args.workload.as_deref())?;
     let length = args.length.or(workload.0.duration);
@@ -284,7 +282,7 @@ fn carry_out(
     let script = script.as_ref().map(Script::changes);
     let mut progress = Progress::default();
     let progress = &mut |part, parts| progress.is_at(part, parts);
-    let folder = args.file.parent().unwrap_or(Path::new(""));
+    let folder = args.hierarchy.file.parent().unwrap_or(Path::new(""));
     let agents = input::with_source(source, hls_session::open_agents(&subject.plan.hierarchy, folder))?;
     let engine = hls_session::Engine::Simulator { length, script, agents, progress };
     input::with_source(source, hls_session::run(subject, engine, &options, &console))

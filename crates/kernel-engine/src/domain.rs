@@ -101,8 +101,8 @@ mirror! {
 
 impl ThreadEntry {
     /// Its name; `/proc` may not have it yet.
-    pub fn comm(&self) -> Vec<u8> {
-        self.comm.split(|&byte| byte == 0).next().unwrap_or_default().to_vec()
+    pub fn comm(&self) -> &[u8] {
+        self.comm.split(|&byte| byte == 0).next().unwrap_or_default()
     }
 }
 

@@ -315,7 +315,7 @@ impl Engine {
         let entry = self.built.core.thread(core_vp);
         (entry.pid == tid && entry.generation == generation).then(|| EngineThread {
             key: ThreadKey { tid, vp: core_vp, generation },
-            name: String::from_utf8_lossy(&entry.comm()).into_owned(),
+            name: String::from_utf8_lossy(entry.comm()).into_owned(),
             process: entry.tgid,
             cpus: entry.cpus,
             scheduler: self.built.core.view().parent(core_vp),

@@ -165,7 +165,7 @@ impl Engine {
             && let Some(described) =
                 self.threads.known.get_mut(&tid).and_then(|known| known.described.as_mut())
         {
-            described.comm = entry.comm();
+            described.comm = entry.comm().to_vec();
         }
         self.assign(tid);
     }
