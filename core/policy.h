@@ -173,6 +173,11 @@ enum hls_hook { HLS_HOOKS(HLS_HOOK_NUMBER, HLS_HOOK_NUMBER) };
 	P(tells_deadlines, of) \
 	/* The first parameter of a VP is its level, the greatest first. A VP that shares it is promised nothing. */ \
 	P(promises_by_level, of) \
+	/* \
+	 * It plans when its children run, and refuses a child for which it finds no place: two times of a VP without \
+	 * presets are the length of a slot, and how often there is one. \
+	 */ \
+	P(plans, of) \
 	/* It takes every thread and lets none starve: its scheduler may be the default scheduler of a machine. */ \
 	P(may_be_default, of) \
 	/* Its scheduler may have the threads of hls, with presets as their parameters. */ \

@@ -576,6 +576,7 @@ static const struct hls_policy rialto_policy = {
     .source = "Jones, Rosu and Rosu, SOSP 1997",
     .most_children = RIALTO_MOST_CHILDREN,
     .serial = true,
+    .plans = true,
     .register_vp = rialto_register_vp,
     .unregister_vp = rialto_unregister_vp,
     .request = rialto_request,

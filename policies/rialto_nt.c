@@ -318,6 +318,7 @@ static const struct hls_policy rialto_nt_policy = {
     .source = "Jones and Regehr, USENIX Windows NT Symposium 1999",
     .most_children = RIALTO_NT_MOST_CHILDREN,
     .serial = true,
+    .plans = true,
     .register_vp = rialto_nt_register_vp,
     .unregister_vp = rialto_nt_unregister_vp,
     .request = rialto_nt_request,

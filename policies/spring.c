@@ -540,6 +540,7 @@ static const struct hls_policy spring_policy = {
     .source = "Stankovic et al., Real-Time Systems 1999",
     .most_children = SPRING_MOST_CHILDREN,
     .serial = true,
+    .plans = true,
     .register_vp = spring_register_vp,
     .unregister_vp = spring_unregister_vp,
     .request = spring_request,

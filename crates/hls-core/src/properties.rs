@@ -34,6 +34,9 @@ properties! {
     tells_deadlines,
     /// The first parameter of a VP is its level, the greatest first. A VP that shares its level is promised nothing.
     promises_by_level,
+    /// It plans when its children run, and refuses a child for which it finds no place: two times of a VP without
+    /// presets are the length of a slot, and how often there is one.
+    plans,
     /// Its instance may be the default scheduler of a machine.
     may_be_default,
     /// Its instance may have the threads of `hls`.
