@@ -72,22 +72,15 @@ fn vp_param(info: &ParamInfo, place: u64, variant: u64) -> u64 {
 /// The parameter that is a child's slot in the pages of a process; 0: the agent's.
 const SLOT: &str = "slot";
 
-/// Policies that refuse a child for which there is no place in a table.
-const TABLES: [&str; 2] = ["rialto", "rialto-nt"];
-
-/// The longest period of a slot in such a table. The others divide it.
+/// The longest period of a slot of a policy that plans. The others divide it.
 pub const TABLE_NS: u64 = TICK_NS * 64;
 
 /// The parameters of a VP below a scheduler with this policy.
 pub fn vp_params(policy: &PolicyInfo, variant: usize) -> Params {
     let variant = variant as u64 % 2;
-    // Slots of one or two ticks: a plan is found for as many as there may be, wherever others came and went.
-    if policy.name == "spring" {
-        return Params::from_slice(&[TICK_NS * (1 + variant), TICK_NS * 16 * (1 + variant)]);
-    }
     // Slots of one or two ticks: as many as there may be have a place, wherever others came and went.
     let slots = [TICK_NS * (1 + variant), TABLE_NS / (2 - variant)];
-    if TABLES.contains(&policy.name) {
+    if policy.properties.plans {
         return Params::from_slice(&slots);
     }
     let value = |(place, info)| vp_param(info, place, variant);
