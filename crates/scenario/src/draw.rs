@@ -3,23 +3,25 @@
 //!
 //! Draws whether the core will accept an event or not: an event that it refuses does nothing.
 
+use crate::params::{Place, WholeCpu, in_order};
 use crate::random::Random;
+use crate::tree::{Tree, What};
 use crate::{Event, Script};
 use hls_core::pages::{EVENT_KINDS, HELD, Knows, PageEvent, UserWord, decision, slice};
-use hls_core::{ParamInfo, Params, PolicyInfo, Unit, limits};
+use hls_core::{ParamInfo, Params, PolicyInfo, limits};
 use hls_units::Nanos;
 use std::mem::take;
 
 const MS: u64 = 1_000_000;
 
-/// No time below this one is drawn, unless a policy allows no other: it would only make more events.
-const MIN_TIME: u64 = MS / 10;
+/// How many threads there are when the hierarchy is complete.
+const THREADS: usize = 12;
 
 impl Script {
     /// Draws the script of a seed: a hierarchy of schedulers with these policies, and `steps` steps of threads below
     /// them. Half of the schedulers have the policy `tried`, if there is one.
     pub fn draw(seed: u64, steps: u32, policies: &[PolicyInfo], tried: Option<&PolicyInfo>) -> Script {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed, 0);
         let cpus = 1 + random.below(4) as u16;
         let policies: Vec<&PolicyInfo> = policies.iter().collect();
         let mut drawer = Drawer { random, cpus, policies, tried, ..Drawer::default() };
@@ -50,7 +52,7 @@ struct Drawer<'p> {
 impl Default for Drawer<'_> {
     fn default() -> Self {
         Drawer {
-            random: Random(0),
+            random: Random::new(0, 0),
             cpus: 1,
             policies: Vec::new(),
             tried: None,
@@ -74,24 +76,22 @@ impl<'p> Drawer<'p> {
     fn draw_hierarchy(&mut self) {
         let root = (0..100).find_map(|_| self.policy().filter(|policy| policy.max_children > 1));
         let Some(root) = root else { return };
-        self.scheduler(root, Vec::new());
+        let mut tree = Tree::new(());
+        self.grow(&mut tree, 0, root);
         // One hierarchy in eight is as deep as the core allows, and a little deeper, which the core refuses.
         let is_deep = self.random.once_in(8);
         for _ in 0..if is_deep { limits::MAX_DEPTH as u64 + 2 } else { self.random.below(8) } {
-            let Some(policy) = self.policy() else { return };
-            let last = self.schedulers.len() - 1;
-            let above = if is_deep { last } else { self.random.below(last as u64 + 1) as usize };
-            let mut below = Vec::new();
-            for _ in 0..=self.random.below(self.cpus.into()) {
-                below.push((above, self.params(&self.schedulers[above].vp_params)));
+            let Some(policy) = self.policy() else { break };
+            let places = tree.places();
+            let (Some(&last), Some(&any)) = (places.last(), self.random.pick(&places)) else { break };
+            let at = if is_deep { last } else { any };
+            match self.random.pick(&places) {
+                Some(&other) if policy.properties.joins && other != at => tree.join([at, other], policy, &()),
+                _ => self.grow(&mut tree, at, policy),
             }
-            if policy.properties.joins {
-                let other = self.random.below(last as u64 + 1) as usize;
-                below.push((other, self.params(&self.schedulers[other].vp_params)));
-            }
-            self.scheduler(policy, below);
         }
-        (0..12).for_each(|_| self.arrive());
+        self.events_of(&tree);
+        (self.threads.len()..THREADS).for_each(|_| self.arrive());
         for thread in self.threads.clone() {
             if self.random.once_in(3) {
                 let cpus = self.some_cpus();
@@ -100,42 +100,57 @@ impl<'p> Drawer<'p> {
         }
     }
 
-    fn scheduler(&mut self, policy: &'p PolicyInfo, below: Vec<(usize, Params)>) {
-        let params = self.params(&policy.scheduler_params);
-        let number = self.schedulers.len();
-        self.schedulers.push(policy);
-        self.events.push(Event::Scheduler { number, policy: policy.id, params, below });
+    /// Puts a scheduler in the place of a thread: half of them with children that fit together, the others with
+    /// whatever their policies allow.
+    fn grow(&mut self, tree: &mut Tree<'p, ()>, at: usize, policy: &'p PolicyInfo) {
+        let place = Place { held: &WholeCpu, cpus: self.cpus.into(), is_roomy: self.random.once_in(4) };
+        tree.grow(&mut self.random, at, policy, &place, &());
+        if self.random.once_in(2) {
+            if let What::Scheduler(scheduler) = &mut tree.nodes[at].what {
+                scheduler.params = self.random.any_params(&policy.scheduler_params);
+            }
+            for child in tree.children(at) {
+                tree.nodes[child].above[0].params = self.random.any_params(&policy.vp_params);
+            }
+        }
+    }
+
+    /// The schedulers of a hierarchy come, and then some of its threads.
+    fn events_of(&mut self, tree: &Tree<'p, ()>) {
+        let mut numbers = vec![0; tree.nodes.len()];
+        for (at, node) in tree.nodes.iter().enumerate() {
+            let Some(scheduler) = tree.scheduler(at) else { continue };
+            let mut below = Vec::new();
+            for edge in &node.above {
+                let (above, infos) = (numbers[edge.parent], &self.schedulers[numbers[edge.parent]].vp_params);
+                below.push((above, in_order(infos, &edge.params)));
+            }
+            // More VPs of the first parent, which may differ.
+            for _ in 0..if below.is_empty() { 0 } else { self.random.below(self.cpus.into()) } {
+                let (above, same) = below[0];
+                let other = self.params(&self.schedulers[above].vp_params);
+                below.push((above, if self.random.once_in(2) { same } else { other }));
+            }
+            numbers[at] = self.schedulers.len();
+            let (number, policy) = (numbers[at], scheduler.policy);
+            let params = in_order(&policy.scheduler_params, &scheduler.params);
+            self.schedulers.push(policy);
+            self.events.push(Event::Scheduler { number, policy: policy.id, params, below });
+        }
+        let mut threads = tree.threads();
+        while threads.len() > THREADS {
+            threads.swap_remove(self.random.below(threads.len() as u64) as usize);
+        }
+        for thread in threads {
+            let edge = &tree.nodes[thread].above[0];
+            let below = numbers[edge.parent];
+            let params = in_order(&self.schedulers[below].vp_params, &edge.params);
+            self.thread(below, params);
+        }
     }
 
     fn some_cpus(&mut self) -> u64 {
         1 + self.random.below((1 << self.cpus) - 1)
-    }
-
-    /// Draws values in the ranges that a policy states. Times without a default are sorted, as no budget is longer than
-    /// the period that follows it.
-    fn params(&mut self, infos: &[ParamInfo]) -> Params {
-        let mut values: Vec<u64> = infos.iter().map(|info| self.value(info)).collect();
-        let is_given = |info: &ParamInfo| info.default.is_none() && info.unit == Unit::Time;
-        let mut times: Vec<u64> =
-            infos.iter().zip(&values).filter(|(info, _)| is_given(info)).map(|(_, value)| *value).collect();
-        times.sort_unstable();
-        let given = infos.iter().zip(&mut values).filter(|(info, _)| is_given(info));
-        given.zip(times).for_each(|((info, value), time)| *value = time.clamp(info.min, info.max));
-        Params::from_slice(&values)
-    }
-
-    fn value(&mut self, info: &ParamInfo) -> u64 {
-        if let Some(default) = info.default.filter(|_| self.random.once_in(2)) {
-            return default;
-        }
-        let range = info.max.saturating_sub(info.min);
-        let usual = !self.random.once_in(8);
-        match info.unit {
-            Unit::Time if usual => (MS * (1 + self.random.below(40))).clamp(info.min, info.max),
-            Unit::Time => (MIN_TIME << self.random.below(12)).clamp(info.min, info.max),
-            Unit::Count if usual => info.min + self.random.below(range.min(4) + 1),
-            Unit::Count => info.min + self.random.below(range.saturating_add(1)).min(range),
-        }
     }
 }
 
@@ -259,9 +274,18 @@ impl Drawer<'_> {
         let below = self.random.below(self.schedulers.len() as u64) as usize;
         let Some(policy) = self.schedulers.get(below) else { return };
         let params = self.params(&policy.vp_params);
+        self.thread(below, params);
+    }
+
+    fn thread(&mut self, below: usize, params: Params) {
         self.events.push(Event::Thread { number: self.arrivals, below, params });
         self.threads.push(self.arrivals);
         self.arrivals += 1;
+    }
+
+    /// Draws values in the ranges that a policy states.
+    fn params(&mut self, infos: &[ParamInfo]) -> Params {
+        in_order(infos, &self.random.any_params(infos))
     }
 
     /// Lets a thread set a parameter, or send its scheduler a message, which the scheduler's policy may not have.
