@@ -5,7 +5,7 @@
 
 use super::draw::{hierarchy, hierarchy_with, workload};
 use super::held::Tally;
-use super::kept::{first, report, try_out};
+use super::kept::{first, is_refused, report, try_out};
 use super::tree::Case;
 use hls_core::policies;
 use std::fmt::Write;
@@ -13,9 +13,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How many hierarchies are drawn for each policy; `HLS_SEEDS=` draws others.
 const HIERARCHIES: u64 = 2_000;
-
-/// What a policy without room for a child says. A run in which it does so ends, and counts as refused.
-const REFUSED: &str = "the policy takes no further child";
 
 const COLUMNS: &str = "policy,hierarchies,refused,windows of its promises,all windows,broken";
 
@@ -46,7 +43,7 @@ impl Row {
                 self.broken += 1;
                 println!("{}", report(seed, case, &breach));
             }
-            Err(error) if error.contains(REFUSED) => self.refused += 1,
+            Err(error) if is_refused(&error) => self.refused += 1,
             Err(error) => panic!("seed {seed}: {error}\n{}", case.kdl()),
         }
     }

@@ -9,7 +9,7 @@ use super::draw::{self, workload};
 use super::held::{Promises, Shift, plan};
 use super::kept::cases;
 use super::requests::observe;
-use super::tree::{Case, Value};
+use super::tree::Case;
 use hls_calculus::Mode;
 use hls_check::Derived;
 use hls_core::{Calls, Params};
@@ -18,6 +18,7 @@ use hls_monitor::event::{ObservedVp, Record};
 use hls_monitor::observe::Promise;
 use hls_monitor::result::GuaranteeResult;
 use hls_plan::Plan;
+use hls_scenario::Value;
 use hls_sim::{Options, Simulation};
 use hls_units::Nanos;
 use oorandom::Rand32;
@@ -122,7 +123,7 @@ fn requests_are_done_in_time_whatever_others_do() {
 fn spoilt(case: &Case) -> Case {
     let mut spoilt = case.clone();
     for (name, value) in
-        spoilt.nodes.iter_mut().flat_map(|node| &mut node.above).flat_map(|edge| &mut edge.params)
+        spoilt.tree.nodes.iter_mut().flat_map(|node| &mut node.above).flat_map(|edge| &mut edge.params)
     {
         match value {
             Value::Time(limit) if *name == "warp-limit" => *limit = *limit * 99 / 100,

@@ -19,3 +19,4 @@ mod shrink;
 mod spans;
 mod supply;
 mod tree;
+mod warps;

@@ -2,7 +2,8 @@
 //!
 //! Greedy, and bounded in the number of tries. Does not know what the failure is.
 
-use super::tree::{Case, Edge, HOG, Life, Value, What, Work};
+use super::tree::{Case, HOG, Life, Work};
+use hls_scenario::{Edge, Given, Scheduler, Value, What};
 
 /// The greatest number of tries, each of which is a run.
 const MAX_TRIES: u32 = 4_000;
@@ -27,7 +28,7 @@ pub fn shrink(case: &Case, fails: impl Fn(&Case) -> Option<u64>) -> Case {
 
 /// The next simpler cases: first those from which most is taken away.
 fn simpler(case: &Case) -> Vec<Case> {
-    let nodes = 0..case.nodes.len();
+    let nodes = 0..case.tree.nodes.len();
     let mut cases: Vec<Case> = nodes.clone().skip(1).map(|node| swept(case.without(&[node]))).collect();
     cases.extend(nodes.clone().filter_map(|node| splice(case, node)));
     cases.extend(nodes.clone().flat_map(|node| with_fewer_parents(case, node)));
@@ -40,28 +41,18 @@ fn simpler(case: &Case) -> Vec<Case> {
         cases.push(Case { cpus: case.cpus - 1, ..case.clone() });
     }
     for node in nodes {
-        let whats = match &case.nodes[node].what {
+        let whats: Vec<_> = match &case.tree.nodes[node].what {
             What::Thread(life) => simpler_lives(*life).into_iter().map(What::Thread).collect(),
-            What::Scheduler { policy, quantum, width, more } => {
-                let with = |quantum, width, more| What::Scheduler { policy, quantum, width, more };
-                let mut whats: Vec<What> = (quantum.iter().flat_map(|quantum| rounder(*quantum)))
-                    .map(|quantum| with(Some(quantum), *width, more.clone()))
-                    .collect();
-                whats.push(with(*quantum, None, more.clone()));
-                for gone in 0..more.len() {
-                    let mut fewer = more.clone();
-                    fewer.remove(gone);
-                    whats.push(with(*quantum, *width, fewer));
-                }
-                whats
+            What::Scheduler(scheduler) => {
+                simpler_schedulers(scheduler).into_iter().map(What::Scheduler).collect()
             }
         };
         cases.extend(whats.into_iter().map(|what| {
             let mut case = case.clone();
-            case.nodes[node].what = what;
+            case.tree.nodes[node].what = what;
             case
         }));
-        cases.extend(with_rounder_params(case, node));
+        cases.extend(with_simpler_params(case, node));
     }
     cases.retain(|simpler| simpler != case);
     cases
@@ -70,11 +61,12 @@ fn simpler(case: &Case) -> Vec<Case> {
 /// The case without nodes that have no parent and without schedulers that have no children. The root stays.
 fn swept(mut case: Case) -> Case {
     loop {
+        let tree = &case.tree;
         let is_idle = |&node: &usize| {
-            let is_childless = !case.policy(node).is_empty() && case.children(node).is_empty();
-            case.nodes[node].above.is_empty() || is_childless
+            let is_childless = tree.scheduler(node).is_some() && tree.children(node).is_empty();
+            tree.nodes[node].above.is_empty() || is_childless
         };
-        let idle: Vec<usize> = (1..case.nodes.len()).filter(is_idle).collect();
+        let idle: Vec<usize> = (1..tree.nodes.len()).filter(is_idle).collect();
         if idle.is_empty() {
             return case;
         }
@@ -84,14 +76,15 @@ fn swept(mut case: Case) -> Case {
 
 /// The case with the only child of a scheduler in the place of the scheduler; `None` where there is no such child.
 fn splice(case: &Case, node: usize) -> Option<Case> {
-    let children = case.children(node);
+    let children = case.tree.children(node);
     let [child] = children[..] else { return None };
-    if case.nodes[child].above.len() > 1 {
+    let mut case = case.clone();
+    let nodes = &mut case.tree.nodes;
+    if nodes[child].above.len() > 1 {
         return None;
     }
-    let mut case = case.clone();
-    case.nodes[node].what = case.nodes[child].what.clone();
-    for edge in case.nodes.iter_mut().flat_map(|node| &mut node.above).filter(|edge| edge.parent == child) {
+    nodes[node].what = nodes[child].what.clone();
+    for edge in nodes.iter_mut().flat_map(|node| &mut node.above).filter(|edge| edge.parent == child) {
         edge.parent = node;
     }
     Some(case.without(&[child]))
@@ -99,13 +92,20 @@ fn splice(case: &Case, node: usize) -> Option<Case> {
 
 /// The cases without one of a join's parents.
 fn with_fewer_parents(case: &Case, node: usize) -> Vec<Case> {
-    let above = &case.nodes[node].above;
+    let above = &case.tree.nodes[node].above;
     let without = |nth: usize| {
         let mut case = case.clone();
-        case.nodes[node].above.remove(nth);
+        case.tree.nodes[node].above.remove(nth);
         swept(case)
     };
     if above.len() > 1 { (0..above.len()).map(without).collect() } else { Vec::new() }
+}
+
+fn simpler_schedulers(scheduler: &Scheduler<'static>) -> Vec<Scheduler<'static>> {
+    let mut simpler = vec![Scheduler { width: None, ..scheduler.clone() }];
+    let params = simpler_params(&scheduler.params);
+    simpler.extend(params.into_iter().map(|params| Scheduler { params, ..scheduler.clone() }));
+    simpler
 }
 
 /// Rounder times, the roundest first.
@@ -129,36 +129,40 @@ fn trailing_zeros(mut time: u64) -> u32 {
     zeros
 }
 
-fn with_rounder_params(case: &Case, node: usize) -> Vec<Case> {
+fn with_simpler_params(case: &Case, node: usize) -> Vec<Case> {
     let mut cases = Vec::new();
-    for (nth, Edge { params, .. }) in case.nodes[node].above.iter().enumerate() {
-        for (which, (name, value)) in params.iter().enumerate() {
-            let values = match *value {
-                Value::Time(0) => Vec::new(),
-                Value::Time(_) if *name == "warp" => vec![Value::Time(0)],
-                Value::Time(time) => rounder(time).into_iter().map(Value::Time).collect(),
-                Value::Count(count) if count > 1 => vec![Value::Count(1), Value::Count(count / 2)],
-                Value::Count(_) | Value::Job(_) => Vec::new(),
-            };
-            for value in values {
-                let mut case = case.clone();
-                case.nodes[node].above[nth].params[which].1 = value;
-                cases.push(case);
-            }
-        }
-        for (which, (name, value)) in params.iter().enumerate() {
-            if *name == "warp"
-                && let Value::Time(time) = *value
-            {
-                for time in rounder(time) {
-                    let mut case = case.clone();
-                    case.nodes[node].above[nth].params[which].1 = Value::Time(time);
-                    cases.push(case);
-                }
-            }
-        }
+    for (nth, Edge { params, .. }) in case.tree.nodes[node].above.iter().enumerate() {
+        cases.extend(simpler_params(params).into_iter().map(|params| {
+            let mut case = case.clone();
+            case.tree.nodes[node].above[nth].params = params;
+            case
+        }));
     }
     cases
+}
+
+/// The parameters without one of them, or with a rounder or smaller one. A policy may need what is gone: then the
+/// reader refuses the file.
+fn simpler_params(params: &Given) -> Vec<Given> {
+    let without = |gone: usize| {
+        let mut fewer = params.clone();
+        fewer.remove(gone);
+        fewer
+    };
+    let mut simpler: Vec<Given> = (0..params.len()).map(without).collect();
+    for (which, (_, value)) in params.iter().enumerate() {
+        let values: Vec<Value> = match *value {
+            Value::Time(time) => rounder(time).into_iter().map(Value::Time).collect(),
+            Value::Count(count) if count > 1 => vec![Value::Count(1), Value::Count(count / 2)],
+            Value::Count(_) | Value::Job(_) => Vec::new(),
+        };
+        simpler.extend(values.into_iter().map(|value| {
+            let mut params = params.clone();
+            params[which].1 = value;
+            params
+        }));
+    }
+    simpler
 }
 
 /// Simpler things for a thread to do: first the simplest, a hog's.

@@ -1,16 +1,17 @@
 //! Draws hierarchies and workloads from seeds: with every policy of the core, joins and limits, every shape and rt-app
-//! programs. A new policy is drawn with parameters from the ranges that it states, unless `params` knows better ones:
-//! for a policy that refuses children for which it has no room.
+//! programs. `hls_scenario` draws the schedulers, with room for all threads; the machine is drawn here, and what
+//! threads do.
 //!
 //! Every file that is drawn is valid. Its text is flat: each node names its parent.
 
-use hls_core::{ParamInfo, PolicyInfo, Unit};
-use oorandom::Rand32;
+use hls_core::{PolicyInfo, policies};
+use hls_scenario::{Place, Random, Tree, What, WholeCpu};
 use std::fmt::Write;
 
-/// What agents do.
-const AGENTS: [&str; 8] =
-    ["fixed-priority", "round-robin", "stale", "dead", "storms", "loops", "garbage", "garbage"];
+/// What agents do: most of them harm.
+pub const AGENTS: [&str; 9] =
+    ["loops", "loops", "storms", "garbage", "garbage", "dead", "fixed-priority", "round-robin", "stale"];
+/// The most nodes above a thread.
 const MAX_DEPTH: usize = 5;
 
 /// A hierarchy file, and a workload file where a thread needs one.
@@ -19,292 +20,141 @@ pub struct Drawn {
     pub workload: Option<String>,
 }
 
-struct Scheduler {
-    policy: &'static str,
-    level: usize,
-    children: u32,
-}
-
 struct Generator {
-    random: Rand32,
-    schedulers: Vec<Scheduler>,
-    threads: u32,
-    hierarchy: String,
+    random: Random,
+    /// Of a thread what stands behind the parameters in its line.
+    tree: Tree<'static, String>,
+    cpus: u64,
     tasks: Vec<String>,
 }
 
 /// Draws a hierarchy with a workload. The same seed draws the same.
 pub fn draw(seed: u64) -> Drawn {
-    let random = Rand32::new(seed);
-    let mut generator =
-        Generator { random, schedulers: Vec::new(), threads: 0, hierarchy: String::new(), tasks: Vec::new() };
-    let cpus = generator.machine();
+    let mut random = Random::new(seed, 0);
+    let cpus = random.between(1, 4);
+    let mut generator = Generator { random, tree: Tree::new(String::new()), cpus, tasks: Vec::new() };
+    let machine = generator.machine();
     generator.all_schedulers();
-    generator.all_threads(cpus);
-    let Generator { hierarchy, tasks, .. } = generator;
+    generator.all_threads();
+    let Generator { tree, tasks, .. } = generator;
     let workload = format!("{{ \"tasks\" : {{\n{}\n}} }}", tasks.join(",\n"));
-    Drawn { hierarchy, workload: (!tasks.is_empty()).then_some(workload) }
+    Drawn { hierarchy: machine + &tree.kdl(String::clone), workload: (!tasks.is_empty()).then_some(workload) }
 }
 
 impl Generator {
-    /// A number of `0..n`.
-    fn below(&mut self, n: u32) -> u32 {
-        self.random.rand_range(0..n)
-    }
-
-    fn chance(&mut self, percent: u32) -> bool {
-        self.below(100) < percent
-    }
-
     /// A time of `min..=max` microseconds.
-    fn time(&mut self, min: u32, max: u32) -> String {
-        format!("{}us", min + self.below(max - min + 1))
+    fn time(&mut self, min: u64, max: u64) -> String {
+        format!("{}us", self.random.between(min, max))
     }
 
-    fn line(&mut self, text: &str) {
-        self.hierarchy.push_str(text);
-        self.hierarchy.push('\n');
-    }
-
-    fn machine(&mut self) -> u32 {
-        let cpus = 1 + self.below(4);
+    fn machine(&mut self) -> String {
+        let cpus = self.cpus;
         let mut text = format!("machine cpus={cpus}");
-        if self.chance(25) {
+        if self.random.chance(25) {
             text += " tick=\"1000Hz\"";
         }
-        if self.chance(50) {
+        if self.random.chance(50) {
             let (switch, decision) = (self.time(0, 200), self.time(0, 20));
             write!(text, " switch-cost=\"{switch}\" decision-cost=\"{decision}\"").expect("a string");
         }
-        if self.chance(50) {
-            let (first, second) = (self.below(cpus), self.below(cpus));
+        if self.random.chance(50) {
+            let (first, second) = (self.random.below(cpus), self.random.below(cpus));
             text += " {\n";
             writeln!(text, "    interrupt cpu={first} every=\"2ms..5ms\" takes=\"50us..500us\"")
                 .expect("a string");
             writeln!(text, "    interrupt cpu={second} every=\"3ms\" takes=\"200us\"").expect("a string");
             text += "}";
         }
-        self.line(&text);
-        cpus
+        text + "\n"
     }
 
-    /// The parameters of a child of a scheduler with this policy.
-    fn params(&mut self, parent: &str) -> String {
-        match parent {
-            "fixed-priority" => format!("priority={}", self.below(6)),
-            "time-sharing" => format!("priority={}", self.below(12)),
-            "windows-2000" => format!("priority={} wake-boost={}", 1 + self.below(20), self.below(9)),
-            "linux" => format!("priority={}", 1 + self.below(40)),
-            "linux-eevdf" if self.chance(50) => {
-                format!("priority={} slice=\"{}\"", 1 + self.below(40), self.time(100, 9000))
-            }
-            "linux-eevdf" => format!("priority={}", 1 + self.below(40)),
-            // As many as may be drawn have a slot.
-            "rialto" | "rialto-nt" => {
-                format!("budget=\"{}\" period=\"{}ms\"", self.time(20, 120), 4 << self.below(3))
-            }
-            "proportional-share" if self.chance(30) => {
-                format!("share={} warp=\"{}\"", 1 + self.below(5), self.time(100, 5000))
-            }
-            "bvt" if self.chance(50) => format!(
-                "share={} warp=\"{}\" warp-limit=\"{}\" unwarp=\"{}\"",
-                1 + self.below(5),
-                self.time(100, 5000),
-                self.time(0, 3000),
-                self.time(0, 9000)
-            ),
-            "eevdf" if self.chance(50) => {
-                format!("share={} request=\"{}\"", 1 + self.below(5), self.time(100, 5000))
-            }
-            "proportional-share" | "bvt" | "stride" | "sfq" | "lottery" | "sfs" | "eevdf" => {
-                format!("share={}", 1 + self.below(5))
-            }
-            "cbs" | "grub" => format!(
-                "budget=\"{}\" period=\"{}\" soft={}",
-                self.time(200, 3000),
-                self.time(3000, 15_000),
-                self.below(2)
-            ),
-            "deferrable-server" | "polling-server" | "sporadic-server" => format!(
-                "budget=\"{}\" period=\"{}\" priority={}",
-                self.time(200, 3000),
-                self.time(3000, 15_000),
-                self.below(6)
-            ),
-            "bss-i" | "pshed" => format!("rate-ppm={}", 10_000 + self.below(300_000)),
-            "user-level" => format!("urgency={}", self.below(6)),
-            "background" if self.chance(60) => format!("period=\"{}\"", self.time(3000, 15_000)),
-            // A plan is found for as many as may be drawn.
-            "spring" => {
-                format!("budget=\"{}\" period=\"{}ms\"", self.time(20, 120), 4 << self.below(3))
-            }
-            "resource-kernel" => format!(
-                "budget=\"{}\" period=\"{}\" kind={}",
-                self.time(200, 3000),
-                self.time(3000, 15_000),
-                self.below(3)
-            ),
-            "reservation" | "limit" | "least-slack" | "tbs" | "constant-utilisation-server" => {
-                format!("budget=\"{}\" period=\"{}\"", self.time(200, 3000), self.time(3000, 15_000))
-            }
-            _ => self.required(parent),
-        }
+    fn any_policy(&mut self, is_one: impl Fn(&PolicyInfo) -> bool) -> &'static PolicyInfo {
+        self.random.one_of(&policies().iter().filter(|policy| is_one(policy)).collect::<Vec<_>>())
     }
 
-    /// The parameters that this policy asks of a child and has no presets for. No time is longer than the next.
-    fn required(&mut self, policy: &str) -> String {
-        let has_none = |param: &&ParamInfo| param.default.is_none();
-        let asked: Vec<&ParamInfo> =
-            policy_of(policy).into_iter().flat_map(|info| &info.vp_params).filter(has_none).collect();
-        let mut times: Vec<u64> = asked.iter().map(|_| u64::from(200 + self.below(3000)) * 1000).collect();
-        times.sort_unstable();
-        let mut text = |param: &ParamInfo, time: u64| match param.unit {
-            Unit::Time => format!("{}=\"{}ns\" ", param.name, time.clamp(param.min, param.max)),
-            Unit::Count => {
-                let more = (param.max - param.min).min(5) as u32;
-                format!("{}={} ", param.name, param.min + u64::from(self.below(more + 1)))
-            }
-        };
-        asked.into_iter().zip(times).map(|(param, time)| text(param, time)).collect()
-    }
-
-    /// A policy that takes any number of children.
-    fn any_policy(&mut self) -> &'static str {
-        let takes_many: Vec<&PolicyInfo> =
-            hls_core::policies().iter().filter(|policy| policy.max_children > 1).collect();
-        takes_many[self.below(takes_many.len() as u32) as usize].name
-    }
-
-    /// Parameters of a scheduler with this policy.
-    fn own_params(&mut self, policy: &str) -> String {
-        match policy {
-            "bvt" if self.chance(50) => {
-                let (credit, unit, migration) = (self.time(0, 5000), self.time(0, 200), self.time(0, 5000));
-                format!(" stall-credit=\"{credit}\" unit=\"{unit}\" migration=\"{migration}\"")
-            }
-            "bvt" if self.chance(50) => format!(" threshold=\"{}\"", self.time(100, 5000)),
-            "user-level" => format!(
-                " allowance=\"{}\" every=\"{}\" sealed={}",
-                self.time(10, 3000),
-                self.time(1000, 10_000),
-                self.below(2)
-            ),
-            _ => String::new(),
-        }
-    }
-
-    /// Adds a scheduler with its lines, one for each of its parents.
-    fn scheduler(&mut self, policy: &'static str, parents: &[usize]) {
-        let name = format!("S{}", self.schedulers.len());
-        let own = self.own_params(policy);
-        for (nth, &parent) in parents.iter().enumerate() {
-            let own = if nth == 0 { own.as_str() } else { "" };
-            let params = self.params(self.schedulers[parent].policy);
-            self.line(&format!("{policy} \"{name}\" parent=\"S{parent}\" {params}{own}"));
-            self.schedulers[parent].children += 1;
-        }
-        if parents.is_empty() {
-            self.line(&format!("{policy} \"{name}\"{own}"));
-        }
-        let level = parents.iter().map(|&parent| self.schedulers[parent].level + 1).max().unwrap_or(1);
-        self.schedulers.push(Scheduler { policy, level, children: 0 });
-    }
-
-    /// Schedulers that can have another child, which is a scheduler.
-    fn parents(&self) -> Vec<usize> {
-        let takes_more = |scheduler: &Scheduler| {
-            let most = match scheduler.policy {
-                "join" | "limit" => 1,
-                "bss-i" | "pshed" => 3, // with three threads all that it takes
-                _ => u32::MAX,
-            };
-            scheduler.level < MAX_DEPTH && scheduler.children < most
-        };
-        (0..self.schedulers.len()).filter(|&at| takes_more(&self.schedulers[at])).collect()
+    fn grow(&mut self, at: usize, is_one: impl Fn(&PolicyInfo) -> bool) {
+        let policy = self.any_policy(is_one);
+        let place = Place { held: &WholeCpu, cpus: self.cpus, is_roomy: true };
+        self.tree.grow(&mut self.random, at, policy, &place, &String::new());
     }
 
     fn all_schedulers(&mut self) {
-        let root = self.any_policy();
-        self.scheduler(root, &[]);
-        for _ in 0..self.below(9) {
-            let parents = self.parents();
-            if parents.is_empty() {
-                break;
-            }
-            let first = parents[self.below(parents.len() as u32) as usize];
-            let second = parents[self.below(parents.len() as u32) as usize];
-            match self.below(10) {
-                0..=1 if first != second => self.scheduler("join", &[first, second]),
-                2 => self.scheduler("limit", &[first]),
-                _ => {
-                    let policy = self.any_policy();
-                    self.scheduler(policy, &[first]);
-                }
-            }
-        }
-    }
-
-    fn all_threads(&mut self, cpus: u32) {
-        for at in 0..self.schedulers.len() {
-            let Scheduler { policy, children, .. } = self.schedulers[at];
-            let count = match policy {
-                "join" | "limit" => u32::from(children == 0),
-                _ => self.below(3) + u32::from(children == 0),
+        let takes_many = |policy: &PolicyInfo| policy.max_children > 1;
+        self.grow(0, takes_many);
+        for _ in 0..self.random.below(9) {
+            let mut places = self.tree.places();
+            places.retain(|thread| self.tree.depth(*thread) <= MAX_DEPTH);
+            let (Some(&first), Some(&second)) = (self.random.pick(&places), self.random.pick(&places)) else {
+                return;
             };
-            for _ in 0..count {
-                self.thread(at, cpus);
-            }
-            if policy == "user-level" && self.chance(80) {
-                self.agent(at, cpus);
+            match self.random.below(10) {
+                0..=2 if first != second => {
+                    let joins = self.any_policy(|policy| policy.properties.joins);
+                    self.tree.join([first, second], joins, &String::new());
+                }
+                3 => self.grow(first, |policy| !policy.properties.joins && policy.max_children == 1),
+                _ => self.grow(first, takes_many),
             }
         }
     }
 
-    fn agent(&mut self, parent: usize, cpus: u32) {
-        let (by, cost) = (AGENTS[self.below(AGENTS.len() as u32) as usize], self.time(1, 300));
-        let name = format!("t{}", self.threads);
-        self.threads += 1;
-        let mut text = format!("thread \"{name}\" parent=\"S{parent}\" slot=0");
-        if self.chance(20) {
-            write!(text, " affinity=\"{}\"", self.below(cpus)).expect("a string");
+    fn all_threads(&mut self) {
+        for thread in self.tree.threads() {
+            let text = if self.tree.is_agent(thread) { self.agent() } else { self.thread(thread) };
+            self.tree.nodes[thread].what = What::Thread(text);
         }
-        if self.chance(20) {
+    }
+
+    fn agent(&mut self) -> String {
+        let (by, cost) = (self.random.one_of(&AGENTS), self.time(1, 300));
+        let mut text = String::new();
+        if self.random.chance(20) {
+            write!(text, " affinity=\"{}\"", self.random.below(self.cpus)).expect("a string");
+        }
+        if self.random.chance(20) {
             write!(text, " leave=\"{}\"", self.time(50_001, 150_000)).expect("a string");
         }
-        self.line(&format!("{text} {{ agent by=\"{by}\" cost=\"1us..{cost}\" }}"));
+        text + &format!(" {{ agent by=\"{by}\" cost=\"1us..{cost}\" }}")
     }
 
-    fn thread(&mut self, parent: usize, cpus: u32) {
-        let policy = self.schedulers[parent].policy;
-        let (name, params) = (format!("t{}", self.threads), self.params(policy));
-        self.threads += 1;
-        let mut text = format!("thread \"{name}\" parent=\"S{parent}\" {params}");
-        if self.chance(20) && !["join", "limit"].contains(&policy) {
+    /// Whether the scheduler above a thread takes twice as many children.
+    fn may_double(&self, thread: usize) -> bool {
+        let mut above = self.tree.nodes[thread].above.iter();
+        above.all(|edge| {
+            let most = self.tree.scheduler(edge.parent).map_or(0, |above| above.policy.max_children);
+            2 * self.tree.children(edge.parent).len() <= most as usize
+        })
+    }
+
+    fn thread(&mut self, thread: usize) -> String {
+        let mut text = String::new();
+        let is_double = self.random.chance(20) && self.may_double(thread);
+        if is_double {
             text += " instances=2";
-        } else if self.chance(25) {
-            write!(text, " affinity=\"{}\"", self.below(cpus)).expect("a string");
+        } else if self.random.chance(25) {
+            write!(text, " affinity=\"{}\"", self.random.below(self.cpus)).expect("a string");
         }
-        if self.chance(20) {
+        if self.random.chance(20) {
             write!(text, " arrive=\"{}\"", self.time(0, 50_000)).expect("a string");
         }
-        if self.chance(20) {
+        if self.random.chance(20) {
             write!(text, " leave=\"{}\"", self.time(50_001, 150_000)).expect("a string");
         }
-        match self.below(8) {
+        match self.random.below(8) {
             0 => text += " { cpu-bound }",
             1 => text += " { bursty run=\"100us..3ms\" sleep=\"500us..8ms\" }",
             2 => text += " { bursty run=\"100us..3ms\" stall=\"100us..5ms\" sleep=\"500us..8ms\" }",
             3 => text += " { periodic run=\"100us..2ms\" every=\"7ms\" jitter=\"0us..1ms\" }",
             4 => text += " { frame-renderer frame=\"1ms..4ms\" gap=\"10ms\" }",
-            _ => self.task(&name, text.contains("instances"), text.contains("affinity")),
+            _ => self.task(thread, is_double, text.contains("affinity")),
         }
-        self.line(&text);
+        text
     }
 
     /// Adds a task for the thread to the workload file, which then says what the thread does.
-    fn task(&mut self, name: &str, has_two: bool, is_bound: bool) {
-        let run = 100 + self.below(3000);
-        let events = match self.below(6) {
+    fn task(&mut self, thread: usize, has_two: bool, is_bound: bool) {
+        let run = self.random.between(100, 3_099);
+        let events = match self.random.below(6) {
             0 => format!(r#""lock" : "m", "run" : {run}, "unlock" : "m", "sleep" : 1000"#),
             1 => format!(r#""run" : {run}, "barrier" : "b", "sleep" : 500"#),
             2 => format!(
@@ -320,10 +170,6 @@ impl Generator {
             ),
         };
         let instances = if has_two { 2 } else { 1 };
-        self.tasks.push(format!(r#""{name}" : {{ "instance" : {instances}, {events} }}"#));
+        self.tasks.push(format!(r#""t{thread}" : {{ "instance" : {instances}, {events} }}"#));
     }
-}
-
-fn policy_of(name: &str) -> Option<&'static PolicyInfo> {
-    hls_core::policies().iter().find(|policy| policy.name == name)
 }

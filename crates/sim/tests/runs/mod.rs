@@ -9,7 +9,7 @@ mod conservation;
 mod costs;
 mod cpus;
 mod determinism;
-mod generator;
+pub mod generator;
 mod interrupts;
 mod jobs;
 mod lives;
