@@ -28,7 +28,6 @@ mod script;
 mod tasks;
 mod trial;
 mod unload;
-mod virtual_time;
 
 use args::{Args, Command};
 use clap::{CommandFactory, Parser};

@@ -6,7 +6,6 @@ use crate::options::{HierarchyArgs, RulesArgs, seed, time};
 use crate::output::output;
 use crate::progress::{Progress, Waiting, seconds};
 use crate::script::Script;
-use crate::virtual_time::borrowers;
 use clap::ValueEnum;
 use hls_client::DEFAULT_SOCKET;
 use hls_facade::{Checked, DEFAULT_LENGTH, Judge, made_up};
@@ -15,7 +14,6 @@ use hls_hierarchy::model::Hierarchy;
 use hls_report::json::write_json;
 use hls_report::table::{write_tables, write_verdict};
 use hls_report::tree::write_tree;
-use hls_report::virtual_time::Borrower;
 use hls_session::{Files, Options, Outcome, Step, Subject};
 use hls_units::Nanos;
 use std::io::{self, Write};
@@ -63,10 +61,7 @@ pub struct RunArgs {
     /// Write the schedule as a picture (SVG)
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
-    /// Write the virtual times below the first scheduler of `bvt` in the file as a picture (SVG)
-    #[arg(long, value_name = "FILE")]
-    pub virtual_time: Option<PathBuf>,
-    /// What the pictures show of the run
+    /// What the picture shows of the run
     #[arg(long, value_name = "FROM..TO", default_value = "0s..200ms", value_parser = interval)]
     pub window: Interval,
     /// Write every switch as a line of text, like `perf sched timehist`
@@ -125,12 +120,11 @@ impl RunArgs {
         })
     }
 
-    /// The files that the run is to write; a picture of virtual time is one of `borrowers`.
-    fn files(&self, borrowers: Vec<Borrower>) -> Files {
+    /// The files that the run is to write.
+    fn files(&self) -> Files {
         let Interval { from, to } = self.window;
         let timeline = self.timeline.clone().map(|path| (path, from, to));
-        let virtual_time = self.virtual_time.clone().map(|path| (path, borrowers, from, to));
-        Files { trace: self.trace.clone(), timeline, virtual_time, timehist: self.timehist.clone() }
+        Files { trace: self.trace.clone(), timeline, timehist: self.timehist.clone() }
     }
 }
 
@@ -252,8 +246,7 @@ fn carry_out(
     length: Option<Nanos>,
     source: &Source,
 ) -> Result<Outcome, Error> {
-    let borrowers = if args.virtual_time.is_some() { borrowers(&subject.plan)? } else { Vec::new() };
-    let (files, console) = (args.files(borrowers), Arc::new(StandardError) as _);
+    let (files, console) = (args.files(), Arc::new(StandardError) as _);
     let options = Options {
         rules: args.rules.into(),
         seed: args.seed,
@@ -307,7 +300,6 @@ fn say_step(waiting: &mut Option<Waiting>, step: Step) {
 fn say_where(out: &mut impl Write, args: &RunArgs) -> io::Result<()> {
     let files = [
         (&args.timeline, "timeline", "open it in a browser"),
-        (&args.virtual_time, "virtual time", "open it in a browser"),
         (&args.trace, "trace", "open it at ui.perfetto.dev"),
         (&args.timehist, "switches", "a line of text each"),
     ];

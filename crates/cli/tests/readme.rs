@@ -77,8 +77,7 @@ fn the_documents_show_what_the_command_prints() {
     assert!(commands >= 8, "the documents have lost their tours");
 }
 
-/// A picture with a command as its description shows what that command draws: what ran when, or, where the command ends
-/// in `--virtual-time`, virtual times.
+/// A picture with a command as its description shows what that command draws.
 #[test]
 fn the_pictures_of_runs_are_what_the_command_draws() {
     let directory = tempfile::tempdir().unwrap();
@@ -87,8 +86,7 @@ fn the_pictures_of_runs_are_what_the_command_draws() {
     for document in documents() {
         let text = std::fs::read_to_string(&document).unwrap();
         for (command, rest) in text.split("![hls run ").skip(1).filter_map(|image| image.split_once("](")) {
-            let is_of_runs = !command.ends_with(" --virtual-time");
-            let mut words = split(&format!("run {command}{}", if is_of_runs { " --timeline" } else { "" }));
+            let mut words = split(&format!("run {command} --timeline"));
             words.push(drawn.to_str().unwrap().to_owned());
             assert!(hls(&words).status.success(), "hls run {command}");
             let path = document.with_file_name(rest.split(')').next().unwrap());

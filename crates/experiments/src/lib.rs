@@ -6,8 +6,8 @@
 //! ([`boot`]); [`expected`] reads what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes
 //! the hierarchies of any depth that Figure 10.2 needs. Other experiments are not tables of rows in files: Table 10.1
 //! ([`operations`]), Vassal's tables ([`vassal`]), policies that are loaded and unloaded ([`load_unload`]), policies
-//! beside each other ([`shares`], [`policies`]), deadlines ([`deadlines`]), and processes with policies that do harm
-//! ([`isolation`]). Reads files, and writes none but what the test machine brings back.
+//! beside each other ([`shares`], [`policies`]), deadlines ([`deadlines`]), virtual times ([`virtual_time`]), and processes with
+//! policies that do harm ([`isolation`]). Reads files, and writes pictures and what the test machine brings back.
 
 pub mod boot;
 pub mod chain;
@@ -15,7 +15,6 @@ mod chart;
 pub mod composite_server;
 pub mod composite_tables;
 pub mod deadlines;
-
 pub mod decimal;
 pub mod expected;
 pub mod experiment;
@@ -32,3 +31,4 @@ mod report;
 pub mod run;
 pub mod shares;
 pub mod vassal;
+pub mod virtual_time;

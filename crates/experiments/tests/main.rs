@@ -2,3 +2,4 @@
 
 mod experiments;
 mod policies;
+mod virtual_time;

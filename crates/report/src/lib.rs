@@ -18,4 +18,3 @@ pub mod table;
 pub mod timehist;
 pub mod timeline;
 pub mod tree;
-pub mod virtual_time;

@@ -23,9 +23,9 @@ use hls_monitor::result::{Child, SchedulerInfo, VpInfo};
 use hls_units::Nanos;
 
 /// A run with a hierarchy that can change: its engine, and the registry of its VPs and schedulers.
-pub struct ChangeableRun<'r, 't, E> {
+pub struct ChangeableRun<'r, E> {
     pub engine: &'r mut E,
-    pub registry: &'r mut RunRegistry<'t>,
+    pub registry: &'r mut RunRegistry,
     /// Checks that the hierarchy still has its threads. What was found missing before a successful check does not
     /// exist. [`EngineError::Ended`]: it no longer has them. Another error: this cannot be found out.
     pub goes_on: fn(&E) -> Result<(), EngineError>,
@@ -34,7 +34,7 @@ pub struct ChangeableRun<'r, 't, E> {
 /// What a change has created, and the change of the registry that its caller is to make when it is due.
 type Made = (Created, Option<DueChange>);
 
-impl<E: ChangeableEngine> ChangeableRun<'_, '_, E> {
+impl<E: ChangeableEngine> ChangeableRun<'_, E> {
     /// Carries a change out, or refuses it whole.
     pub fn carry_out(&mut self, change: HierarchyChange) -> Result<Made, EngineError> {
         let made = self.make(change);

@@ -12,38 +12,32 @@ use hls_monitor::result::{Decided, RunResult, Topology};
 use hls_report::perfetto::TraceWriter;
 use hls_report::timehist::TimeHist;
 use hls_report::timeline::Timeline;
-use hls_report::virtual_time::VirtualTime;
 use hls_units::Nanos;
 use std::io;
 use std::path::PathBuf;
 
 /// All receivers of the records of a run.
-pub struct Listeners<'t> {
+pub struct Listeners {
     /// Makes the result, and checks what happens against the promises.
     pub observer: Observer,
     timeline: Option<(Timeline, AtomicFile)>,
-    virtual_time: Option<(VirtualTime<'t>, AtomicFile)>,
     trace: Option<TraceWriter<AtomicFile>>,
     timehist: Option<TimeHist<AtomicFile>>,
     /// The first write that failed.
     error: Option<io::Error>,
 }
 
-impl<'t> Listeners<'t> {
+impl Listeners {
     /// Creates the files that are asked for, beside the observer of a run.
-    pub fn new(files: &Files, topology: &'t Topology, observer: Observer) -> io::Result<Listeners<'t>> {
+    pub fn new(files: &Files, topology: &Topology, observer: Observer) -> io::Result<Listeners> {
         let create = |path: &Option<PathBuf>| path.as_deref().map(AtomicFile::create).transpose();
-        let Files { trace, timeline, virtual_time, timehist } = files;
+        let Files { trace, timeline, timehist } = files;
         let timeline = timeline.as_ref().map(|(path, from, to)| {
             AtomicFile::create(path).map(|file| (Timeline::new(topology, *from, *to), file))
-        });
-        let virtual_time = virtual_time.as_ref().map(|(path, borrowers, from, to)| {
-            AtomicFile::create(path).map(|file| (VirtualTime::new(topology, borrowers, *from, *to), file))
         });
         Ok(Listeners {
             observer,
             timeline: timeline.transpose()?,
-            virtual_time: virtual_time.transpose()?,
             trace: create(trace)?.map(|file| TraceWriter::new(file, topology)).transpose()?,
             timehist: create(timehist)?.map(|file| TimeHist::new(file, topology)).transpose()?,
             error: None,
@@ -56,9 +50,6 @@ impl<'t> Listeners<'t> {
         if let Some((timeline, _)) = &mut self.timeline {
             timeline.record(record);
         }
-        if let Some((virtual_time, _)) = &mut self.virtual_time {
-            virtual_time.record(record);
-        }
         let traced = self.trace.as_mut().map_or(Ok(()), |trace| trace.record(record));
         let listed = self.timehist.as_mut().map_or(Ok(()), |timehist| timehist.record(record));
         self.note(traced.and(listed));
@@ -66,7 +57,7 @@ impl<'t> Listeners<'t> {
 
     /// Whether what a VP does from moment to moment is judged or shown.
     pub fn needs_records_of(&self, vp: ObservedVp) -> bool {
-        self.draws() || self.virtual_time.is_some() || self.observer.needs_records_of(vp)
+        self.draws() || self.observer.needs_records_of(vp)
     }
 
     /// Whether a file shows what each VP does from moment to moment.
@@ -158,10 +149,6 @@ impl<'t> Listeners<'t> {
         let mut files = Vec::new();
         if let Some((timeline, mut file)) = self.timeline {
             timeline.write(&mut file, length)?;
-            files.push(file);
-        }
-        if let Some((virtual_time, mut file)) = self.virtual_time {
-            virtual_time.write(&mut file, length)?;
             files.push(file);
         }
         if let Some(trace) = self.trace {

@@ -81,8 +81,8 @@ pub enum RegistryChange {
 pub type DueChange = (Nanos, RegistryChange);
 
 /// The numbers of VPs and schedulers in a run, and the listeners to its records.
-pub struct RunRegistry<'t> {
-    pub listeners: Listeners<'t>,
+pub struct RunRegistry {
+    pub listeners: Listeners,
     pub places: Places,
     /// The CPUs of the hierarchy, a bit each.
     pub cpus: u64,
@@ -96,9 +96,9 @@ pub struct RunRegistry<'t> {
     console: Arc<dyn Console>,
 }
 
-impl<'t> RunRegistry<'t> {
+impl RunRegistry {
     /// The registry of a run that begins with the file's schedulers and these places.
-    pub fn new(listeners: Listeners<'t>, places: Places, console: Arc<dyn Console>) -> RunRegistry<'t> {
+    pub fn new(listeners: Listeners, places: Places, console: Arc<dyn Console>) -> RunRegistry {
         let topology = listeners.observer.topology();
         let cpus = u64::MAX >> (64 - topology.cpus.clamp(1, 64));
         let first_added = ObservedScheduler(topology.schedulers.len() as u32);

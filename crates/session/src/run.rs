@@ -9,7 +9,6 @@ use hls_client::Client;
 use hls_monitor::event::ObservedVp;
 use hls_monitor::result::RunResult;
 use hls_plan::Plan;
-use hls_report::virtual_time::Borrower;
 use hls_units::Nanos;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -96,8 +95,6 @@ pub struct Files {
     pub trace: Option<PathBuf>,
     /// The schedule as a picture (SVG), and the start and end of the part of the run that it shows.
     pub timeline: Option<(PathBuf, Nanos, Nanos)>,
-    /// The virtual times of VPs of one `bvt` scheduler as a picture (SVG), with its start and end.
-    pub virtual_time: Option<(PathBuf, Vec<Borrower>, Nanos, Nanos)>,
     /// Every switch as a line of text.
     pub timehist: Option<PathBuf>,
 }

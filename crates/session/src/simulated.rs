@@ -24,14 +24,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A run in the simulator, and the registry of its VPs and schedulers.
-pub struct SimulatedRun<'t> {
+pub struct SimulatedRun {
     pub simulation: Simulation,
-    pub registry: RunRegistry<'t>,
+    pub registry: RunRegistry,
     /// What the machine gives.
     pub machine: Guarantee,
 }
 
-impl<'t> SimulatedRun<'t> {
+impl SimulatedRun {
     /// Runs up to `end`, or until a policy is disabled. Returns whether it has reached `end`.
     pub fn run_until(&mut self, end: Nanos) -> Result<bool, Failure> {
         let SimulatedRun { simulation, registry, .. } = self;
@@ -52,7 +52,7 @@ impl<'t> SimulatedRun<'t> {
     }
 
     /// The run for a request. Simulated time stands still during a request, so the run cannot end.
-    fn changeable(&mut self) -> ChangeableRun<'_, 't, Simulation> {
+    fn changeable(&mut self) -> ChangeableRun<'_, Simulation> {
         let SimulatedRun { simulation, registry, .. } = self;
         ChangeableRun { engine: simulation, registry, goes_on: |_| Ok(()) }
     }
@@ -80,7 +80,7 @@ fn unusable(error: Error) -> EngineError {
     }
 }
 
-impl RunningEngine for SimulatedRun<'_> {
+impl RunningEngine for SimulatedRun {
     /// The core with other policies; `None`: without loaded policies.
     type NextEngine = Option<Arc<Library>>;
 
@@ -138,7 +138,7 @@ impl RunningEngine for SimulatedRun<'_> {
     }
 }
 
-impl Readings for SimulatedRun<'_> {
+impl Readings for SimulatedRun {
     fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
         let tids = self.simulation.tids();
         self.changeable().threads(&tids)

@@ -62,21 +62,21 @@ pub fn simulate(
 }
 
 /// The hierarchy that is run.
-enum Hierarchy<'t> {
+enum Hierarchy {
     /// One that stays as it is.
-    Fixed(Box<SimulatedRun<'t>>),
+    Fixed(Box<SimulatedRun>),
     /// One that may change: by a script, or because a loaded policy is disabled.
-    Managed(Box<Mutex<Manager<SimulatedRun<'t>>>>),
+    Managed(Box<Mutex<Manager<SimulatedRun>>>),
 }
 
-impl<'t> Hierarchy<'t> {
+impl Hierarchy {
     fn new(
         Subject { plan, derived, policies }: Subject,
         (has_script, programs): (bool, AgentPrograms),
         options: &Options,
-        listeners: Listeners<'t>,
+        listeners: Listeners,
         console: &Arc<dyn Console>,
-    ) -> Result<Hierarchy<'t>, Error> {
+    ) -> Result<Hierarchy, Error> {
         // Policies that are loaded may be disabled.
         let may_change = has_script || !policies.loaded.is_empty();
         let rules = options.rules;
@@ -124,14 +124,14 @@ impl<'t> Hierarchy<'t> {
         Ok(())
     }
 
-    fn run(&mut self) -> &mut SimulatedRun<'t> {
+    fn run(&mut self) -> &mut SimulatedRun {
         match self {
             Hierarchy::Fixed(run) => run,
             Hierarchy::Managed(manager) => manager.get_mut().unwrap_or_else(PoisonError::into_inner).engine(),
         }
     }
 
-    fn into_run(self) -> SimulatedRun<'t> {
+    fn into_run(self) -> SimulatedRun {
         match self {
             Hierarchy::Fixed(run) => *run,
             Hierarchy::Managed(manager) => {

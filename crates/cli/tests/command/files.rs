@@ -106,36 +106,3 @@ fn a_file_that_was_there_is_replaced() {
     assert!(fs::read_to_string(&path).unwrap().starts_with("<svg"));
     assert_eq!(entries(directory.path()), 1);
 }
-
-#[test]
-fn a_picture_of_virtual_time_is_of_a_scheduler_that_has_one() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("picture.svg");
-    let of = |file: &str| hls(&["run", file, "--for", "1s", "--virtual-time", path.to_str().unwrap()]);
-    let refused = of(&figure_1());
-    assert_eq!((refused.code, entries(directory.path())), (Some(2), 0));
-    let why =
-        "found no scheduler of `bvt` in the file, expected one, of which --virtual-time makes a picture";
-    assert!(refused.stderr.contains(why), "{}", refused.stderr);
-    let nested = directory.path().join("nested.kdl");
-    let below = r#"bvt "B" warp="9ms" { thread "t" warp="9ms" { cpu-bound; } }"#;
-    fs::write(&nested, format!("machine cpus=1\nbvt \"A\" {{ {below}; }}\n")).unwrap();
-    let refused = of(nested.to_str().unwrap());
-    assert_eq!((refused.code, path.exists()), (Some(2), false));
-    assert!(refused.stderr.contains("which is warped as its children are"), "{}", refused.stderr);
-    let text = fs::read_to_string(figure_1().replace("figure1", "bvt")).unwrap();
-    let with_unit = directory.path().join("unit.kdl");
-    fs::write(&with_unit, text.replace("allowance=\"5ms\"", "unit=\"100us\"")).unwrap();
-    let refused = of(with_unit.to_str().unwrap());
-    assert_eq!((refused.code, path.exists()), (Some(2), false));
-    assert!(
-        refused.stderr.contains("found `unit` of scheduler `BVT`, expected it to be 0"),
-        "{}",
-        refused.stderr
-    );
-    let outcome = of(&figure_1().replace("figure1", "bvt"));
-    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    assert!(outcome.stdout.contains(&format!("virtual time: {} (open it in a browser)", path.display())));
-    let picture = fs::read_to_string(&path).unwrap();
-    assert!(["player: share 2, warp 60ms", "compiler-1: share 3"].iter().all(|name| picture.contains(name)));
-}

@@ -50,7 +50,7 @@ const PATIENCE: Nanos = Nanos::from_secs(1);
 pub struct Run<'t> {
     pub engine: Engine,
     pub engines: EngineCache,
-    pub registry: RunRegistry<'t>,
+    pub registry: RunRegistry,
     /// By how much timers of this machine let a thread overrun its budget.
     pub overrun: Nanos,
     keeper: &'t Keeper,
@@ -61,7 +61,7 @@ pub struct Run<'t> {
     /// The names of the file's threads.
     names: Vec<String>,
     /// What has not been passed on to the registry yet.
-    backlog: Backlog<RunRegistry<'t>>,
+    backlog: Backlog<RunRegistry>,
     /// The CPU time used to process events.
     events_took: Duration,
     alarm: Alarm,
@@ -81,7 +81,7 @@ impl<'t> Run<'t> {
     pub fn attach(
         subject: &Subject,
         options: &Options,
-        listeners: Listeners<'t>,
+        listeners: Listeners,
         (keeper, steps): (&'t Keeper, &mut dyn FnMut(Step)),
         console: &Arc<dyn Console>,
     ) -> Result<Run<'t>, Error> {
@@ -174,7 +174,7 @@ impl<'t> Run<'t> {
     }
 
     /// The run for a request.
-    pub fn changeable(&mut self) -> ChangeableRun<'_, 't, Engine> {
+    pub fn changeable(&mut self) -> ChangeableRun<'_, Engine> {
         ChangeableRun { engine: &mut self.engine, registry: &mut self.registry, goes_on }
     }
 

@@ -1,37 +1,58 @@
-//! A picture of borrowed virtual time, as SVG: the effective virtual time of each virtual processor (VP) of a scheduler
-//! of `bvt` against real time, as the figures of the paper draw it (K. J. Duda, D. R. Cheriton, SOSP 1999, section 2).
+//! Pictures of borrowed virtual time: the effective virtual time of each virtual processor (VP) of a scheduler of `bvt`
+//! against real time, as the figures of the paper draw it (K. J. Duda, D. R. Cheriton, SOSP 1999, section 2).
 //!
-//! A VP that runs climbs, the more slowly the greater its share; a VP that waits stays where it is, and the lowest line
-//! goes on. Relies on being given all records from the start of the run, and on the parameters of the VPs being the
-//! file's throughout; it knows nothing of messages that turn warps on and off. Works the virtual times out by itself,
-//! so that either engine can be drawn. Where a CPU changes hands during an interrupt, a line is off by what the
-//! interrupt takes. Memory and file are bounded: a picture ends where it has too many lines. Never uses a float.
+//! The line of a VP that runs climbs, the more slowly the greater its share; the line of a VP that waits stays where it
+//! is, and the VP with the lowest line goes on. Works the virtual times out from the records of a simulated run and the
+//! parameters of the VPs in the file; knows nothing of messages that turn warps on and off. Where a CPU changes hands
+//! during an interrupt, a line is off by what the interrupt takes.
 
 mod account;
 mod draw;
+mod find;
 
+use crate::run::planned;
 use account::{Account, Virtual};
 use hls_monitor::event::{ObservedVp, Record, What};
-use hls_monitor::result::Topology;
+use hls_sim::{Options, Simulation};
 use hls_units::Nanos;
-use std::io::{self, Write};
+use hls_workload::program::Workload;
+use std::fs;
+use std::path::Path;
 
-/// A picture has no more strokes: what follows is left out.
-const MAX_STROKES: usize = 20_000;
+/// Runs the hierarchy of a file for `length` from its start, and draws the virtual times below the first scheduler of
+/// `bvt` in it.
+///
+/// # Errors
+/// All errors of the file; that the virtual times of its VPs depend on what cannot be drawn; or why the run ended
+/// early or the picture could not be written.
+pub fn draw(file: &Path, length: Nanos, picture: &Path) -> Result<(), Vec<String>> {
+    let name = file.display().to_string();
+    let of_file = |error: String| vec![format!("{name}: {error}")];
+    let text = fs::read(file).map_err(|error| of_file(error.to_string()))?;
+    let plan = planned(&name, &text, &Workload::default())?;
+    let borrowers = find::borrowers(&plan).map_err(of_file)?;
+    let names = borrowers.iter().map(|one| plan.topology.child_name(one.vp).to_owned()).collect();
+    let mut lines = Lines::new(&borrowers);
+    let simulated = Simulation::new(plan, Options::default())
+        .and_then(|mut run| run.run_until(length, &mut |record| lines.record(record)));
+    simulated.map_err(|error| of_file(error.to_string()))?;
+    lines.end(length);
+    draw::picture(&lines, names, length, picture)
+        .map_err(|error| vec![format!("{}: {error}", picture.display())])
+}
 
 /// A VP of a scheduler of `bvt`, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Borrower {
-    /// The VP.
-    pub vp: ObservedVp,
+struct Borrower {
+    vp: ObservedVp,
     /// Its weight; at least 1.
-    pub share: u64,
+    share: u64,
     /// The CPU time by which it goes ahead of its turn.
-    pub warp: Nanos,
+    warp: Nanos,
     /// The CPU time for which it may run warped; zero: any.
-    pub limit: Nanos,
+    limit: Nanos,
     /// After how long without warp the limit is renewed.
-    pub unwarp: Nanos,
+    unwarp: Nanos,
 }
 
 /// What a VP does.
@@ -64,31 +85,24 @@ struct Line {
 
 /// Collects what is to be drawn.
 #[derive(Clone, Debug)]
-pub struct VirtualTime<'t> {
-    topology: &'t Topology,
-    from: Nanos,
-    to: Nanos,
+struct Lines {
     lines: Vec<Line>,
     strokes: Vec<Stroke>,
     /// The scheduler's virtual time, and the greatest actual one.
     now: Virtual,
     greatest: Virtual,
-    /// Where the picture ends because it has too many strokes.
-    cut_at: Option<Nanos>,
 }
 
-impl<'t> VirtualTime<'t> {
-    /// A picture of the VPs of one scheduler from `from` to `to`; it shows at least one nanosecond.
-    pub fn new(topology: &'t Topology, borrowers: &[Borrower], from: Nanos, to: Nanos) -> VirtualTime<'t> {
-        let to = to.max(Nanos(from.0.saturating_add(1)));
+impl Lines {
+    /// Nothing yet of the VPs of one scheduler.
+    fn new(borrowers: &[Borrower]) -> Lines {
         let line =
             |&borrower| Line { account: Account::new(borrower), at: (Nanos::ZERO, 0), is_there: false };
-        let lines = borrowers.iter().map(line).collect();
-        VirtualTime { topology, from, to, lines, strokes: Vec::new(), now: 0, greatest: 0, cut_at: None }
+        Lines { lines: borrowers.iter().map(line).collect(), strokes: Vec::new(), now: 0, greatest: 0 }
     }
 
     /// Takes the next record, in time order from the start of the run.
-    pub fn record(&mut self, record: &Record) {
+    fn record(&mut self, record: &Record) {
         let Record { at, vp, cpu, what } = *record;
         if let What::Stolen { length } = what {
             return self.steal(cpu, at.saturating_sub(length), at);
@@ -118,17 +132,12 @@ impl<'t> VirtualTime<'t> {
         }
     }
 
-    /// Ends the collection at `end`, where it is before the end of the interval, and writes the picture.
-    ///
-    /// # Errors
-    /// The errors of `out`.
-    pub fn write(mut self, out: &mut impl Write, end: Nanos) -> io::Result<()> {
-        let end = end.min(self.to);
+    /// Draws all lines until the end of the run.
+    fn end(&mut self, end: Nanos) {
         self.change_warps(end);
         for line in 0..self.lines.len() {
-            self.charge(line, end.max(self.lines[line].at.0));
+            self.charge(line, end);
         }
-        draw::write_svg(out, &self)
     }
 
     fn wake(&mut self, line: usize, at: Nanos) {
@@ -214,16 +223,12 @@ impl<'t> VirtualTime<'t> {
 
     fn stroke(&mut self, line: usize, kind: Kind, to: (Nanos, Virtual)) {
         let from = std::mem::replace(&mut self.lines[line].at, to);
-        if from == to || to.0 < self.from || from.0 > self.to {
-            return;
-        }
-        let is_full = self.strokes.len() == MAX_STROKES;
         match self.strokes.last_mut() {
+            _ if from == to => {}
             // Nothing of interest happened in between.
             Some(last) if (last.line, last.kind, last.to) == (line, kind, from) && kind != Kind::Runs => {
                 last.to = to;
             }
-            _ if is_full => self.cut_at = self.cut_at.or(Some(from.0)),
             _ => self.strokes.push(Stroke { line, kind, from, to }),
         }
     }
@@ -233,8 +238,6 @@ impl<'t> VirtualTime<'t> {
 mod tests {
     use super::*;
     use hls_plan::Plan;
-    use hls_sim::{Options, Simulation};
-    use hls_workload::program::Workload;
 
     const MS: Nanos = Nanos::from_millis(1);
 
@@ -267,8 +270,7 @@ mod tests {
     /// lets a VP that is ahead by less than the allowance go on with another slice.
     fn assert_the_least_runs(threads: &[([u64; 4], &str)], seed: u64) {
         let (plan, borrowers) = planned(threads);
-        let topology = plan.topology.clone();
-        let mut picture = VirtualTime::new(&topology, &borrowers, Nanos::ZERO, Nanos::ZERO);
+        let mut picture = Lines::new(&borrowers);
         let options = Options { seed, ..Options::default() };
         let mut simulation = Simulation::new(plan, options).expect("it can be built");
         let (mut grants, mut revoked) = (0, None);
@@ -317,17 +319,10 @@ mod tests {
         Record { at: Nanos::from_millis(at), vp: ObservedVp(vp), cpu: 0, what }
     }
 
-    fn drawn(picture: VirtualTime<'_>, end: Nanos) -> String {
-        let mut bytes = Vec::new();
-        picture.write(&mut bytes, end).unwrap();
-        String::from_utf8(bytes).unwrap()
-    }
-
     #[test]
     fn stolen_time_is_not_charged() {
-        let topology = Topology::default();
-        let (end, borrowers) = (Nanos::from_millis(9), [borrower(1, [2, 0, 0, 0])]);
-        let mut picture = VirtualTime::new(&topology, &borrowers, Nanos::ZERO, end);
+        let end = Nanos::from_millis(9);
+        let mut picture = Lines::new(&[borrower(1, [2, 0, 0, 0])]);
         for (at, what) in [(0, What::Request), (1, What::Grant)] {
             picture.record(&record(at, 1, what));
         }
@@ -336,28 +331,5 @@ mod tests {
         assert_eq!(account::nanoseconds_floor(picture.lines[0].account.actual(end), 2), 4_000_000);
         let kinds: Vec<Kind> = picture.strokes.iter().map(|stroke| stroke.kind).collect();
         assert_eq!(kinds, [Kind::Waits, Kind::Runs, Kind::Waits, Kind::Runs]);
-    }
-
-    #[test]
-    fn a_picture_of_nothing_is_a_picture() {
-        let topology = Topology::default();
-        for borrowers in [&[][..], &[borrower(1, [1, 0, 0, 0])]] {
-            let picture = drawn(VirtualTime::new(&topology, borrowers, MS, MS), Nanos::ZERO);
-            assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"));
-        }
-    }
-
-    #[test]
-    fn too_many_strokes_end_the_picture() {
-        let topology = Topology::default();
-        let mut picture =
-            VirtualTime::new(&topology, &[borrower(1, [1, 0, 0, 0])], Nanos::ZERO, Nanos::from_secs(100));
-        picture.record(&record(0, 1, What::Request));
-        for at in (0..3 * MAX_STROKES as u64).step_by(2) {
-            picture.record(&record(at, 1, What::Grant));
-            picture.record(&record(at + 1, 1, What::Revoke));
-        }
-        assert_eq!(picture.strokes.len(), MAX_STROKES);
-        assert!(drawn(picture, Nanos::from_secs(100)).contains("the lines are too many to be drawn"));
     }
 }
