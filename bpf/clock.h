@@ -81,7 +81,7 @@ HLS_GLOBAL_FUNC u32 steal(u32 cpu, u64 length_ns, u64 now)
 	u64 most = since_charge_ns(cpu);
 	if (length_ns > most)
 		length_ns = most;
-	hls_steal(&domain->hls, cpu, length_ns);
+	hls_steal(&domain->hls, cpu, length_ns, domain->hls.now_ns);
 	if (domain->records_stolen)
 		hls_write_record(&domain->hls, 0, cpu, HLS_REC_STOLEN, length_ns, 0);
 	return 0;

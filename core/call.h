@@ -29,7 +29,7 @@
 	OP(13, SET_PARAM, hls_set_param(h, c->a, c->b, c->value, c->now_ns)) \
 	OP(14, EXPIRE, hls_expire(h, c->a, c->now_ns))                       \
 	OP(15, TIMERS, hls_timers(h, c->now_ns))                             \
-	OP(16, STEAL, hls_steal(h, c->a, c->value))                          \
+	OP(16, STEAL, hls_steal(h, c->a, c->value, c->now_ns))               \
 	OP(17, EXPIRES_AT, hls_expires_at(h, c->a))                          \
 	OP(18, TIMER_AT, hls_timer_at(h))                                    \
 	OP(19, SCHEDULE, hls_schedule(h, c->a, c->now_ns))                   \

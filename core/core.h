@@ -248,6 +248,7 @@ struct hls_step {
 /* A CPU, and its path: the VPs that it is granted to now, from the root scheduler's down to the thread's. */
 struct hls_cpu {
 	u64 stolen_ns; /* time of interrupts and of the host: the CPU's clock stands still meanwhile */
+	u64 stolen_from_ns, stolen_to_ns; /* the last stretch of such time */
 	u32 root_vp;
 	u32 depth;   /* entries of path; 0: idle */
 	u64 resched; /* bit n: the decision at level n is due */
@@ -364,12 +365,12 @@ s64 hls_set_param(hls_t *h, u32 vp, u32 param, u64 value, u64 now_ns);
 s64 hls_tell(hls_t *h, u32 vp, u32 message, const params_t *payload, u64 now_ns);
 
 /*
- * Events of time. length_ns of hls_steal() is at most the time since a VP of the CPU was last charged, so that the
+ * Events of time. length_ns of hls_steal(), which is up to now, is at most the time since a VP of the CPU was last charged, so that the
  * CPU's clock never runs backwards.
  */
 u64 hls_expire(hls_t *h, u32 cpu, u64 now_ns);
 u64 hls_timers(hls_t *h, u64 now_ns);
-u64 hls_steal(hls_t *h, u32 cpu, u64 length_ns);
+u64 hls_steal(hls_t *h, u32 cpu, u64 length_ns, u64 now_ns);
 u64 hls_expires_at(hls_t *h, u32 cpu);
 u64 hls_timer_at(hls_t *h);
 

@@ -400,6 +400,18 @@ static __always_inline u64 hls_used_ns(const hls_t *h, u32 v)
 	return h->now_ns - h->cpu[vp->cpu].stolen_ns - vp->granted_at;
 }
 
+/*
+ * How much of the time since at_ns, when the child v was RUNNING already, was stolen from its CPU: of the last stretch of
+ * stolen time, since an event that comes after an earlier one deals with all that was due before.
+ */
+static __always_inline u64 hls_stolen_since_ns(const hls_t *h, u32 v, u64 at_ns)
+{
+	const cpu_t *c = &h->cpu[h->vp[v].cpu];
+	if (likely(c->stolen_to_ns <= at_ns))
+		return 0;
+	return c->stolen_to_ns - (c->stolen_from_ns > at_ns ? c->stolen_from_ns : at_ns);
+}
+
 /* How much CPU time is left of the slice of the RUNNING child v; HLS_NEVER: it has no slice. */
 static __always_inline u64 hls_slice_left_ns(const hls_t *h, u32 v)
 {

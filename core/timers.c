@@ -100,8 +100,13 @@ u64 hls_expires_at(hls_t *h __arg_arena, u32 cpu)
 }
 
 /* Interrupts or the host had `cpu` for length_ns up to now: no VP is charged for that time. */
-u64 hls_steal(hls_t *h __arg_arena, u32 cpu, u64 length_ns)
+u64 hls_steal(hls_t *h __arg_arena, u32 cpu, u64 length_ns, u64 now_ns)
 {
-	h->cpu[cpu].stolen_ns += length_ns;
+	cpu_t *c = &h->cpu[cpu];
+	h->now_ns = now_ns;
+	c->stolen_ns += length_ns;
+	if (now_ns - length_ns > c->stolen_to_ns)
+		c->stolen_from_ns = now_ns - length_ns;
+	c->stolen_to_ns = now_ns;
 	return h->kick;
 }

@@ -198,8 +198,8 @@ impl Core {
     }
 
     /// Interrupts or the host used the CPU for `length`, up to now.
-    pub fn steal(&mut self, cpu: u16, length: Nanos) {
-        self.call(Op::Steal, Call { a: self.cpu(cpu), value: length.0, ..Call::default() });
+    pub fn steal(&mut self, cpu: u16, length: Nanos, now: Nanos) {
+        self.call(Op::Steal, Call { value: length.0, ..Call::at(now, self.cpu(cpu)) });
     }
 
     /// When the first slice on this CPU ends, if no more time is stolen until then; `Nanos::MAX`: there is no slice.
@@ -268,7 +268,7 @@ unsafe fn make(h: *mut ffi::Hls, op: Op, c: &Call) -> i64 {
             Op::SetParam => ffi::hls_set_param(h, c.a, c.b, c.value, c.now_ns),
             Op::Expire => ffi::hls_expire(h, c.a, c.now_ns) as i64,
             Op::Timers => ffi::hls_timers(h, c.now_ns) as i64,
-            Op::Steal => ffi::hls_steal(h, c.a, c.value) as i64,
+            Op::Steal => ffi::hls_steal(h, c.a, c.value, c.now_ns) as i64,
             Op::ExpiresAt => ffi::hls_expires_at(h, c.a) as i64,
             Op::TimerAt => ffi::hls_timer_at(h) as i64,
             Op::Schedule => ffi::hls_schedule(h, c.a, c.now_ns).into(),

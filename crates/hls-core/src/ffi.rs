@@ -131,7 +131,7 @@ unsafe extern "C" {
     pub fn hls_suspend(h: *mut Hls, vp: u32, on: u32, now_ns: u64) -> i64;
     pub fn hls_expire(h: *mut Hls, cpu: u32, now_ns: u64) -> u64;
     pub fn hls_timers(h: *mut Hls, now_ns: u64) -> u64;
-    pub fn hls_steal(h: *mut Hls, cpu: u32, length_ns: u64) -> u64;
+    pub fn hls_steal(h: *mut Hls, cpu: u32, length_ns: u64, now_ns: u64) -> u64;
     pub fn hls_expires_at(h: *mut Hls, cpu: u32) -> u64;
     pub fn hls_timer_at(h: *mut Hls) -> u64;
     pub fn hls_schedule(h: *mut Hls, cpu: u32, now_ns: u64) -> u32;

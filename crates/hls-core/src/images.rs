@@ -69,6 +69,10 @@ mirror! {
     pub struct CpuImage = "struct hls_cpu" {
         /// By how much the CPU's clock is behind the time.
         pub stolen_ns: u64,
+        /// The last stretch of such time.
+        pub stolen_from_ns: u64,
+        /// Its end.
+        pub stolen_to_ns: u64,
         /// The VP with which the machine grants the CPU.
         pub root_vp: u32,
         /// How much of the path is in use.

@@ -176,12 +176,31 @@ fn stolen_time_is_no_debt() {
         let mut usage = Usage::default();
         run_late(&mut m, MS / 2, Late::By(0), &mut Random(0), vp, &mut usage);
         m.now = Nanos(8 * MS);
-        m.core.steal(0, Nanos(7 * MS + MS / 2));
+        m.core.steal(0, Nanos(7 * MS + MS / 2), m.now);
         m.core.timers(m.now);
         m.core.expire(0, m.now);
         m.settled();
         m.run_to(Nanos(100 * MS));
         assert_eq!(m.ran_ms(vp), 10.0, "{policy}");
+    }
+}
+
+/// An interrupt that takes the CPU at the end of a period makes the period's timer late. What it takes after that end is
+/// CPU time of no period.
+#[test]
+fn stolen_time_is_not_charged_to_the_next_period() {
+    for policy in POLICIES {
+        let (mut m, vp) = machine(policy, 9 * MS + MS / 2, 10 * MS);
+        m.wake(vp);
+        let mut usage = Usage::default();
+        run_late(&mut m, 8 * MS, Late::By(0), &mut Random(0), vp, &mut usage);
+        m.now = Nanos(12 * MS);
+        m.core.steal(0, Nanos(4 * MS), m.now);
+        m.core.timers(m.now);
+        m.core.expire(0, m.now);
+        m.settled();
+        m.run_to(Nanos(20 * MS));
+        assert_eq!(m.ran_ms(vp), 16.0, "{policy}");
     }
 }
 

@@ -339,7 +339,7 @@ fn a_late_timer_moves_no_slot() {
     bench.machine.wake(bench.threads[1]);
     bench.to(10);
     // Stolen time does not move a slot, either.
-    bench.machine.core.steal(0, Nanos(MS));
+    bench.machine.core.steal(0, Nanos(MS), bench.machine.now);
     bench.to(20);
     assert_eq!(bench.each_ms(5), "aabbb");
 }

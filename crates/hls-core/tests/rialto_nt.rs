@@ -170,7 +170,7 @@ fn late_time_moves_no_slot() {
     let mut bench = bench(&[[2, 10], [3, 10]]);
     bench.wake_all();
     bench.machine.run_to(Nanos(10 * MS));
-    bench.machine.core.steal(0, Nanos(MS));
+    bench.machine.core.steal(0, Nanos(MS), bench.machine.now);
     bench.machine.run_to(Nanos(20 * MS));
     assert_eq!(bench.each_ms(5), "aabbb");
 }

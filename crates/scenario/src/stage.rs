@@ -104,10 +104,7 @@ impl Stage {
                 machine.now = if next < Nanos::MAX { next } else { machine.now };
                 Ok(())
             }
-            Event::Steal(cpu, length) => {
-                machine.interrupt(*cpu, *length);
-                Ok(())
-            }
+            Event::Steal(cpu, length) => machine.interrupt(*cpu, *length),
             Event::Alone(thread, length) => self.alone(*thread, *length),
             _ => Ok(()),
         }

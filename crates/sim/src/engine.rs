@@ -773,7 +773,7 @@ impl Simulation {
         self.cpus[cpu].interrupted = Some((self.now, over));
         // The thread goes on paying for its switch behind the interrupt.
         self.cpus[cpu].progress_from = self.cpus[cpu].progress_from.max(since) + length;
-        self.built.core.steal(cpu as u16, length);
+        self.built.core.steal(cpu as u16, length, self.now);
         self.cpus[cpu].expires_at = self.built.core.expires_at(cpu as u16);
         self.record(ObservedVp::NONE, cpu, What::Stolen { length });
     }
