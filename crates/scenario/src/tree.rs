@@ -5,8 +5,8 @@
 
 use crate::params::{Given, Place, Value};
 use crate::random::Random;
-use hls_core::PolicyInfo;
 use hls_core::pages::{AGENTS_SLOT, SLOT};
+use hls_core::{ParamInfo, PolicyInfo};
 use hls_units::Nanos;
 use std::fmt::Write;
 
@@ -112,6 +112,9 @@ impl<'p, T: Clone> Tree<'p, T> {
         params.retain(|(name, _)| {
             !parents.iter().any(|parent| parent.policy.vp_params.iter().any(|info| info.name == *name))
         });
+        for edge in &mut self.nodes[at].above {
+            edge.params.retain(|param| is_allowed(&policy.scheduler_params, param));
+        }
         let below = random.children(policy, &params, place);
         self.put(at, Scheduler { policy, params, width: None }, below, thread);
     }
@@ -175,6 +178,13 @@ impl<'p, T: Clone> Tree<'p, T> {
         }
         text
     }
+}
+
+/// Whether a scheduler with these parameters may stand in a line with a value that its parent has for it: the line says
+/// both.
+fn is_allowed(infos: &[ParamInfo], (name, value): &(&'static str, Value)) -> bool {
+    let (Value::Time(value) | Value::Count(value)) = value else { return true };
+    infos.iter().all(|info| info.name != *name || (info.min..=info.max).contains(value))
 }
 
 /// The times among parameters, without those of no length.
