@@ -29,9 +29,12 @@
  * may want A of the time while others have the CPU, and budgets must fall faster: `rate-ppm` says how much of a CPU
  * there is, R; then they fall by A + 1 - R, and never faster than time. On several CPUs they fall by the time.
  *
- * Bandwidths are in units of 2^-31 of a CPU, rounded up, so that budgets fall too fast rather than too slow. The used
- * fraction of a nanosecond of a budget is kept (fraction): charges add up exactly. When A changes, the running server
- * is charged for what it had so far (settled_ns). V is rounded up.
+ * Bandwidths are in units of 2^-31 of a CPU, rounded up, so that budgets fall too fast rather than too slow. Each charge
+ * is rounded up to whole nanoseconds, which are no more than the server had: so a budget lasts at least for its own
+ * length, and no server takes more than its bandwidth from the others. V is rounded up.
+ *
+ * When A changes, the running server is charged for what it had so far (settled_ns). Some of that may turn out to be
+ * stolen time, which a platform reports late: it is given back, exactly if A has not changed twice in that time.
  */
 #include "../core/budget.h"
 
@@ -56,7 +59,8 @@ struct grub {
 	struct hls_queue ready; /* contending servers, by deadline */
 	u32 due;        /* heap of throttled servers, by deadline, and of active ones that do not contend, by V */
 	u32 running;    /* the server with a budget that falls by the active bandwidth; 0: none */
-	u64 settled_ns; /* the part of its time for which it was already charged */
+	u64 settled_ns; /* the part of its time for which it was already charged, the last of it at settled_pace */
+	u64 settled_pace;
 	u64 active;     /* the active bandwidth */
 	u64 contending; /* number of servers that want the CPU */
 	u64 epoch;      /* counts how often no server wanted the CPU, from 1 on */
@@ -64,7 +68,6 @@ struct grub {
 
 struct grub_vp {
 	struct hls_budget budget; /* q, and D as the end of its period */
-	u32 fraction;             /* of a nanosecond of q that is used, in units of 2^-31 */
 	u32 bandwidth;            /* U */
 	u64 epoch;                /* in which the server is active */
 };
@@ -107,11 +110,10 @@ static bool grub_is_active(hls_t *h, u32 s, u32 v)
 static u64 grub_virtual_time_ceil(hls_t *h, u32 v)
 {
 	const grub_vp_t *vp = POLICY_VP(grub, v);
-	s64 left_ns = vp->budget.left_ns - (vp->fraction != 0);
-	if (left_ns <= 0)
+	if (vp->budget.left_ns <= 0)
 		return vp->budget.end_at;
 	return vp->budget.end_at -
-	       hls_mul_div_floor(left_ns, h->vp[v].param[GRUB_PERIOD], h->vp[v].param[GRUB_BUDGET]);
+	       hls_mul_div_floor(vp->budget.left_ns, h->vp[v].param[GRUB_PERIOD], h->vp[v].param[GRUB_BUDGET]);
 }
 
 /* How fast the budget of the server `running` falls. */
@@ -122,18 +124,17 @@ static u64 grub_pace(hls_t *h, u32 s)
 	return pace < GRUB_WHOLE ? pace : GRUB_WHOLE;
 }
 
-/* How much of its budget a VP uses in used_ns. */
-static u64 grub_price_ns(const grub_vp_t *vp, u64 pace, u64 used_ns)
+/* How much of its budget a VP uses in used_ns, rounded up. */
+static u64 grub_price_ns(u64 pace, u64 used_ns)
 {
-	return used_ns / GRUB_WHOLE * pace + (used_ns % GRUB_WHOLE * pace + vp->fraction) / GRUB_WHOLE;
+	return used_ns / GRUB_WHOLE * pace + (used_ns % GRUB_WHOLE * pace + GRUB_WHOLE - 1) / GRUB_WHOLE;
 }
 
 /* The VP had a CPU for used_ns, while its budget fell at this pace. */
 static void grub_use(hls_t *h, u32 v, u64 pace, u64 used_ns)
 {
 	grub_vp_t *vp = POLICY_VP(grub, v);
-	u64 price_ns = grub_price_ns(vp, pace, used_ns);
-	vp->fraction = (used_ns % GRUB_WHOLE * pace + vp->fraction) % GRUB_WHOLE;
+	u64 price_ns = grub_price_ns(pace, used_ns);
 	if (h->vp[v].param[GRUB_SOFT])
 		budget_use(&vp->budget, price_ns);
 	else
@@ -141,11 +142,21 @@ static void grub_use(hls_t *h, u32 v, u64 pace, u64 used_ns)
 			      price_ns);
 }
 
+/* The VP was charged this for time that was stolen. */
+static void grub_give_back(hls_t *h, u32 v, u64 price_ns)
+{
+	budget_t *budget = &POLICY_VP(grub, v)->budget;
+	s64 most_ns = h->vp[v].param[GRUB_BUDGET];
+	budget->left_ns += price_ns;
+	if (budget->left_ns > most_ns)
+		budget->left_ns = most_ns;
+}
+
 /*
- * The active bandwidth is about to change: charges the running server for what it had at the old one. If its deadline
- * has passed unnoticed, because a timer is late, it has a later deadline now, and others may go first.
+ * The pace has changed: charges the running server for what it had at the old one. If its deadline has passed unnoticed,
+ * because a timer is late, it has a later deadline now, and others may go first.
  */
-static void grub_settle(hls_t *h, u32 s)
+static void grub_settle(hls_t *h, u32 s, u64 pace)
 {
 	grub_t *grub = POLICY_STATE(grub, s);
 	if (!grub->running)
@@ -153,8 +164,9 @@ static void grub_settle(hls_t *h, u32 s)
 	u64 used_ns = hls_used_ns(h, grub->running), due_at = grub_deadline(h, grub->running);
 	if (used_ns <= grub->settled_ns)
 		return;
-	grub_use(h, grub->running, grub_pace(h, s), used_ns - grub->settled_ns);
+	grub_use(h, grub->running, pace, used_ns - grub->settled_ns);
 	grub->settled_ns = used_ns;
+	grub->settled_pace = pace;
 	if (grub_deadline(h, grub->running) != due_at)
 		hls_recheck(h, grub->running);
 }
@@ -165,20 +177,23 @@ static void grub_activate(hls_t *h, u32 s, u32 v)
 	grub_t *grub = POLICY_STATE(grub, s);
 	grub_vp_t *vp = POLICY_VP(grub, v);
 	u64 pace = grub_pace(h, s);
-	grub_settle(h, s);
 	vp->epoch = grub->epoch;
 	grub->active += vp->bandwidth;
-	if (grub->running && grub_pace(h, s) != pace)
-		hls_recheck(h, grub->running);
+	if (!grub->running || grub_pace(h, s) == pace)
+		return;
+	grub_settle(h, s, pace);
+	hls_recheck(h, grub->running);
 }
 
 /* v becomes inactive. The running server gets a longer slice, when its old one is over. */
 static void grub_deactivate(hls_t *h, u32 s, u32 v)
 {
 	grub_vp_t *vp = POLICY_VP(grub, v);
-	grub_settle(h, s);
+	u64 pace = grub_pace(h, s);
 	vp->epoch = 0;
 	POLICY_STATE(grub, s)->active -= vp->bandwidth;
+	if (grub_pace(h, s) != pace)
+		grub_settle(h, s, pace);
 }
 
 static void grub_set_timer(hls_t *h, u32 s)
@@ -287,14 +302,12 @@ static void grub_withdraw(hls_t *h, u32 s, u32 v)
 	grub_rest(h, s, v);
 }
 
-/* How long the budget of v lasts; for a hard server, not beyond its deadline. */
+/* How long the budget of v lasts, rounded down; for a hard server, not beyond its deadline. */
 static u64 grub_slice_ns(hls_t *h, u32 v, u64 pace)
 {
 	const grub_vp_t *vp = POLICY_VP(grub, v);
 	u64 left_ns = vp->budget.left_ns, lasts_ns = vp->budget.end_at - h->now_ns;
 	u64 slice_ns = hls_mul_div_floor(left_ns, GRUB_WHOLE, pace);
-	if (grub_price_ns(vp, pace, slice_ns) < left_ns)
-		slice_ns++;
 	return h->vp[v].param[GRUB_SOFT] || slice_ns < lasts_ns ? slice_ns : lasts_ns;
 }
 
@@ -302,7 +315,6 @@ static u64 grub_slice_ns(hls_t *h, u32 v, u64 pace)
 static void grub_start(hls_t *h, u32 s, u32 v)
 {
 	grub_t *grub = POLICY_STATE(grub, s);
-	grub_settle(h, s);
 	grub->running = h->scheduler[s].nr_up == 1 ? v : 0;
 	grub->settled_ns = 0;
 	h->slice_ns = grub_slice_ns(h, v, grub->running ? grub_pace(h, s) : GRUB_WHOLE);
@@ -335,8 +347,10 @@ static void grub_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 		grub_use(h, v, GRUB_WHOLE, used_ns);
 		return;
 	}
-	if (used_ns > grub->settled_ns)
+	if (likely(used_ns >= grub->settled_ns))
 		grub_use(h, v, grub_pace(h, s), used_ns - grub->settled_ns);
+	else
+		grub_give_back(h, v, grub_price_ns(grub->settled_pace, grub->settled_ns - used_ns));
 	grub->running = 0;
 }
 
@@ -391,7 +405,7 @@ static bool grub_check_invariants(hls_t *h, u32 s)
 	for_each_child (h, v, s) {
 		const grub_vp_t *vp = POLICY_VP(grub, v);
 		bool throttled = h->vp[v].flags & HLS_THROTTLED;
-		if (vp->budget.left_ns > (s64)h->vp[v].param[GRUB_BUDGET] || vp->fraction >= GRUB_WHOLE)
+		if (vp->budget.left_ns > (s64)h->vp[v].param[GRUB_BUDGET])
 			return false;
 		if (h->vp[v].state == HLS_READY && throttled != (vp->budget.left_ns <= 0))
 			return false;

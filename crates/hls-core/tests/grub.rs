@@ -111,7 +111,7 @@ fn where_less_than_a_cpu_is_there_budgets_fall_faster() {
     let (mut machine, threads) = bench(1, 500_000, &[[7, 20, HARD], [2, 20, HARD]]);
     machine.wake(threads[0]);
     machine.run_to(Nanos(20 * MS));
-    assert_eq!(machine.ran_ms(threads[0]), 8.235295);
+    assert_eq!(machine.ran_ms(threads[0]), 8.235294);
     let (mut machine, threads) = bench(1, 300_000, &[[7, 20, HARD]]);
     machine.wake(threads[0]);
     assert_eq!(timeline(&mut machine, &threads, 20), "aaaaaaa.............");
