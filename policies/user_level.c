@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A scheduler with a process as its policy (G. Parmer and R. West, "Predictable and Configurable Component-Based
- * Scheduling in the Composite OS", ACM TECS 13(1s), 2013). This file chooses among the scheduler's children by what
- * that process has written into a page, and writes what happens to the children into another page, which no process can
- * write: include/hls_pages.h is the contract.
+ * Scheduling in the Composite OS", ACM TECS 13(1s), 2013). This file is one side of a protocol between the engine and
+ * that process. include/hls_pages.h is the contract: two pages, one that only the engine can write, and one that the
+ * process writes. include/hls_turn.h is the other side. Neither side waits for the other. An exchange goes like this:
  *
- *  1. The agent, the child in slot 0, is the thread that runs the process's policy. While it has something to do it
- *     goes first, within an allowance: CPU time in every period, as for a deferrable server (budget.h). When it has
- *     answered everything it parks, by yielding, and is throttled until it is asked again.
- *  2. A decision that knows the last event is followed. Any other decision is stale: it is counted, and not followed.
- *     That is Composite's refusal of cos_switch_thread() for a scheduler that missed an event, without the system call.
- *  3. The child of the greatest urgency, which is the priority in the paper's event structures. So threads go on while
- *     the agent is late, dead, or out of its allowance.
+ *  1. Something happens to a child: for instance, it wakes up or blocks. This file writes the event into the ring of
+ *     the engine's page, and after that the event's number into the page's counter.
+ *  2. If the process wants to be asked about the event, this file rouses the agent. The agent is the child in slot 0,
+ *     the thread that runs the process's policy. It goes first while it has something to do, within an allowance: CPU
+ *     time in every period, as for a deferrable server (budget.h).
+ *  3. The agent reads the counter and the events, and writes a decision into the process's page: the child that is to
+ *     have a CPU next, with the number of the last event that the agent knows. When it has answered everything it
+ *     parks, by yielding, and is throttled until it is asked again.
+ *  4. The hook `grant` follows a decision that knows the last event. Any other decision is stale: it is counted, and
+ *     not followed. That is Composite's refusal of cos_switch_thread() for a scheduler that missed an event, without
+ *     the system call.
+ *  5. Without a decision to follow, the hook chooses the child of the greatest urgency, which is the priority in the
+ *     paper's event structures. So threads go on while the agent is late, dead, or out of its allowance.
  *
  * Nothing that the process writes is trusted. Each word is read once, and chooses among READY children of this
  * scheduler only; preempts() looks at no page, so that it agrees with the grant before it. Each turn of an agent costs
