@@ -29,9 +29,9 @@
  * may want A of the time while others have the CPU, and budgets must fall faster: `rate-ppm` says how much of a CPU
  * there is, R; then they fall by A + 1 - R, and never faster than time. On several CPUs they fall by the time.
  *
- * Bandwidths are in units of 2^-31 of a CPU, rounded up, so that budgets fall too fast rather than too slow. Each charge
- * is rounded up to whole nanoseconds, which are no more than the server had: so a budget lasts at least for its own
- * length, and no server takes more than its bandwidth from the others. V is rounded up.
+ * Bandwidths are in units of 2^-31 of a CPU, rounded up, so that budgets fall too fast rather than too slow. Each
+ * charge is rounded up to whole nanoseconds, which are no more than the server had: so a budget lasts at least for its
+ * own length, and no server takes more than its bandwidth from the others. V is rounded up.
  *
  * When A changes, the running server is charged for what it had so far (settled_ns). Some of that may turn out to be
  * stolen time, which a platform reports late: it is given back, exactly if A has not changed twice in that time.
@@ -153,8 +153,8 @@ static void grub_give_back(hls_t *h, u32 v, u64 price_ns)
 }
 
 /*
- * The pace has changed: charges the running server for what it had at the old one. If its deadline has passed unnoticed,
- * because a timer is late, it has a later deadline now, and others may go first.
+ * The pace has changed: charges the running server for what it had at the old one. If its deadline has passed
+ * unnoticed, because a timer is late, it has a later deadline now, and others may go first.
  */
 static void grub_settle(hls_t *h, u32 s, u64 pace)
 {

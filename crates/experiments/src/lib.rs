@@ -6,8 +6,9 @@
 //! ([`boot`]); [`expected`] reads what is expected, [`run`] runs a file, [`measure`] takes the numbers, [`chain`] makes
 //! the hierarchies of any depth that Figure 10.2 needs. Other experiments are not tables of rows in files: Table 10.1
 //! ([`operations`]), Vassal's tables ([`vassal`]), policies that are loaded and unloaded ([`load_unload`]), policies
-//! beside each other ([`shares`], [`policies`]), deadlines ([`deadlines`]), virtual times ([`virtual_time`]), and processes with
-//! policies that do harm ([`isolation`]). Reads files, and writes pictures and what the test machine brings back.
+//! beside each other ([`shares`], [`policies`]), deadlines ([`deadlines`]), virtual times ([`virtual_time`]), and
+//! processes with policies that do harm ([`isolation`]). Reads files, and writes pictures and what the test machine
+//! brings back.
 
 pub mod boot;
 pub mod chain;

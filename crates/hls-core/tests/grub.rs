@@ -105,6 +105,22 @@ fn when_nobody_wants_the_cpu_all_begin_anew() {
     assert_eq!(timeline(&mut machine, &threads, 10), "aaaaabbbbb");
 }
 
+/// An interrupt from 2 to 4 ms, in which `b` wakes up: `a` is charged up to then at the pace of 1/4, and is given back
+/// what the interrupt had of that. Of its budget 4.5 ms are left, for 6 ms at the pace of 3/4.
+#[test]
+fn what_was_charged_for_an_interrupt_is_given_back() {
+    let (mut machine, threads) = bench(1, WHOLE, &[[5, 20, HARD], [5, 10, HARD]]);
+    machine.wake(threads[0]);
+    machine.run_to(Nanos(2 * MS));
+    machine.now = Nanos(3 * MS);
+    machine.core.request(threads[1], machine.now);
+    machine.now = Nanos(4 * MS);
+    machine.core.steal(0, Nanos(2 * MS), machine.now);
+    machine.settled();
+    machine.run_to(Nanos(20 * MS));
+    assert_eq!(machine.ran_ms(threads[0]), 8.0);
+}
+
 /// With half a CPU for the servers, the budget of a server of 7 in every 20 falls at the pace of 7/20 + 1 - 1/2.
 #[test]
 fn where_less_than_a_cpu_is_there_budgets_fall_faster() {

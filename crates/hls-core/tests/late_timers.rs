@@ -185,7 +185,7 @@ fn stolen_time_is_no_debt() {
     }
 }
 
-/// An interrupt that takes the CPU at the end of a period makes the period's timer late. What it takes after that end is
+/// An interrupt that has the CPU at the end of a period makes the period's timer late. What it takes after that end is
 /// CPU time of no period.
 #[test]
 fn stolen_time_is_not_charged_to_the_next_period() {

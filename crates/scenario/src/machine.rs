@@ -163,8 +163,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Lets an interrupt take a CPU for this long. Timers that are due meanwhile go off when it ends; where other CPUs go
-    /// on, it ends before a timer or the end of a slice is due.
+    /// Lets an interrupt take a CPU for this long. Timers that are due meanwhile go off when it ends; where other CPUs
+    /// go on, it ends before a timer or the end of a slice is due.
     pub fn interrupt(&mut self, cpu: u16, length: Nanos) -> Result<(), Failure> {
         let end = self.now + length;
         let end = if self.cpus == 1 { end } else { end.min(self.due()) };
