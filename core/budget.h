@@ -67,13 +67,6 @@ static __always_inline void budget_use(budget_t *budget, u64 used_ns)
 		budget->left_ns = -(s64)HLS_MOST_DEBT_NS;
 }
 
-/* How much of used_ns, which the VP had a CPU for up to now, it had since at_ns. */
-static __always_inline u64 budget_had_since(const hls_t *h, u32 v, u64 used_ns, u64 at_ns)
-{
-	u64 most_ns = h->now_ns - at_ns - hls_stolen_since_ns(h, v, at_ns);
-	return used_ns < most_ns ? used_ns : most_ns;
-}
-
 /* The VP had a CPU for used_ns up to now. If its period is over, what it had since then counts for later periods. */
 static __always_inline void budget_charge(hls_t *h, u32 v, budget_t *budget, u64 amount_ns, u64 period_ns,
 					  u64 used_ns)
@@ -82,9 +75,10 @@ static __always_inline void budget_charge(hls_t *h, u32 v, budget_t *budget, u64
 		budget_use(budget, used_ns);
 		return;
 	}
-	u64 begin_at = h->now_ns - (h->now_ns - budget->end_at) % period_ns;
-	u64 late_ns = budget_had_since(h, v, used_ns, budget->end_at);
-	u64 present_ns = budget_had_since(h, v, late_ns, begin_at);
+	u64 since_end_ns = h->now_ns - budget->end_at, since_begin_ns = since_end_ns % period_ns;
+	since_end_ns -= hls_stolen_since_ns(h, v, budget->end_at);
+	u64 late_ns = used_ns < since_end_ns ? used_ns : since_end_ns;
+	u64 present_ns = late_ns < since_begin_ns ? late_ns : since_begin_ns;
 	budget_use(budget, used_ns - late_ns);
 	if (budget->left_ns > 0)
 		budget->left_ns = 0;
