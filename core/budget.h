@@ -75,13 +75,15 @@ static __always_inline void budget_charge(hls_t *h, u32 v, budget_t *budget, u64
 		budget_use(budget, used_ns);
 		return;
 	}
-	u64 since_end_ns = h->now_ns - budget->end_at, since_begin_ns = since_end_ns % period_ns;
-	since_end_ns -= hls_stolen_since_ns(h, v, budget->end_at);
-	u64 late_ns = used_ns < since_end_ns ? used_ns : since_end_ns;
-	u64 present_ns = late_ns < since_begin_ns ? late_ns : since_begin_ns;
+	u64 late_ns = h->now_ns - budget->end_at - hls_stolen_since_ns(h, v, budget->end_at);
+	if (late_ns > used_ns)
+		late_ns = used_ns;
 	budget_use(budget, used_ns - late_ns);
 	if (budget->left_ns > 0)
 		budget->left_ns = 0;
+	u64 present_ns = (h->now_ns - budget->end_at) % period_ns;
+	if (present_ns > late_ns)
+		present_ns = late_ns;
 	budget_use(budget, late_ns - present_ns);
 	budget_renew_if_over(h, v, budget, amount_ns, period_ns);
 	budget_use(budget, present_ns);

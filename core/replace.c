@@ -8,19 +8,20 @@
  * are to decide anew; then the request hook of the new policy is called for each READY child.
  */
 
-/* RUNNING -> READY: the child v of s, at `level` of the path of `cpu`. No hook of s is called. */
-static void take_off_cpu(hls_t *h, u32 s, u32 v, u32 cpu, u32 level)
+/* RUNNING -> READY: the child v of s. No hook of s is called. */
+static void take_off_cpu(hls_t *h, u32 s, u32 v)
 {
-	revoke_below(h, cpu, level);
-	charge(&h->vp[v], clock_of(h, cpu));
-	h->vp[v].state = HLS_READY;
+	vp_t *vp = &h->vp[v];
+	revoke_below(h, vp->cpu, vp->level);
+	charge(vp, clock_of(h, vp->cpu));
+	vp->state = HLS_READY;
 	h->scheduler[s].nr_running--;
 	h->scheduler[s].nr_ready++;
-	if (h->vp[v].flags & HLS_PINNED)
+	if (vp->flags & HLS_PINNED)
 		wanting_add_pinned(h, v);
-	h->cpu[cpu].path[level].vp = 0;
+	h->cpu[vp->cpu].path[vp->level].vp = 0;
 	revoke_for_good(h, v);
-	hls_mark(h, cpu, level);
+	hls_mark(h, vp->cpu, vp->level);
 }
 
 /* Takes the RUNNING children of s off their CPUs. A global function: what follows has the stack for itself. */
@@ -28,12 +29,12 @@ HLS_GLOBAL_FUNC u32 take_off_cpus(hls_t *h __arg_arena, u32 s)
 {
 	for_each_up (h, u, s) {
 		const vp_t *up = &h->vp[u];
-		u32 cpu = up->cpu, level = up->level + 1;
-		if (up->state != HLS_RUNNING || level >= h->cpu[cpu].depth)
+		u32 level = up->level + 1;
+		if (up->state != HLS_RUNNING || level >= h->cpu[up->cpu].depth)
 			continue;
-		u32 v = h->cpu[cpu].path[level].vp;
+		u32 v = h->cpu[up->cpu].path[level].vp;
 		if (v)
-			take_off_cpu(h, s, v, cpu, level);
+			take_off_cpu(h, s, v);
 	}
 	return 0;
 }

@@ -156,19 +156,20 @@ static void grub_give_back(hls_t *h, u32 v, u64 price_ns)
  * The pace has changed: charges the running server for what it had at the old one. If its deadline has passed
  * unnoticed, because a timer is late, it has a later deadline now, and others may go first.
  */
-static void grub_settle(hls_t *h, u32 s, u64 pace)
+HLS_GLOBAL_FUNC u32 grub_settle(hls_t *h __arg_arena, u32 s, u64 pace)
 {
 	grub_t *grub = POLICY_STATE(grub, s);
 	if (!grub->running)
-		return;
+		return 0;
 	u64 used_ns = hls_used_ns(h, grub->running), due_at = grub_deadline(h, grub->running);
 	if (used_ns <= grub->settled_ns)
-		return;
+		return 0;
 	grub_use(h, grub->running, pace, used_ns - grub->settled_ns);
 	grub->settled_ns = used_ns;
 	grub->settled_pace = pace;
 	if (grub_deadline(h, grub->running) != due_at)
 		hls_recheck(h, grub->running);
+	return 0;
 }
 
 /* v becomes active. The running server gets a shorter slice, if budgets fall faster now. */
@@ -217,7 +218,7 @@ static void grub_unregister_vp(hls_t *h, u32 s, u32 v)
 }
 
 /* The VP begins to contend. */
-HLS_GLOBAL_FUNC u32 grub_wake(hls_t *h __arg_arena, u32 s, u32 v)
+static void grub_wake(hls_t *h, u32 s, u32 v)
 {
 	budget_t *budget = &POLICY_VP(grub, v)->budget;
 	u64 amount_ns = h->vp[v].param[GRUB_BUDGET], period_ns = h->vp[v].param[GRUB_PERIOD];
@@ -233,7 +234,6 @@ HLS_GLOBAL_FUNC u32 grub_wake(hls_t *h __arg_arena, u32 s, u32 v)
 		budget_begin(h, v, budget, amount_ns, h->now_ns + period_ns);
 	else if (h->vp[v].param[GRUB_SOFT])
 		budget_begin(h, v, budget, amount_ns, virtual_at + period_ns);
-	return 0;
 }
 
 /* A soft server without budget gets the next one at once, a hard server when its deadline has passed. */
