@@ -237,8 +237,9 @@ static __always_inline void user_level_charge_agent(hls_t *h, u32 s, u32 agent, 
 	user_level_of(h, s)->agent_ns += used_ns;
 	if (used_ns < USER_LEVEL_LEAST_TURN)
 		used_ns = USER_LEVEL_LEAST_TURN;
-	budget_charge(h, agent, &user_level_of(h, s)->allowance, h->scheduler[s].param[USER_LEVEL_ALLOWANCE],
-		      h->scheduler[s].param[USER_LEVEL_EVERY], used_ns);
+	const scheduler_t *sched = in_register(&h->scheduler[s]);
+	budget_charge(h, agent, &user_level_of(h, s)->allowance, sched->param[USER_LEVEL_ALLOWANCE],
+		      sched->param[USER_LEVEL_EVERY], used_ns);
 }
 
 /* The urgency of the child v: from the process, otherwise from the hierarchy. Without an agent no child is held. */

@@ -431,9 +431,8 @@ fn explicit_deadline(
     amount: &Rational,
     deadline: &Rational,
 ) -> Result<(Rule, String), String> {
-    let on_a_grid = !matches!(have, Guarantee::Reservation { continuity: Continuity::Continuous, .. });
     if let Some(held) = have.periodic()
-        && on_a_grid
+        && held.is_on_a_grid
         && held.period == *period
     {
         // On the held grid: `held.amount` by `held.deadline`, so at least that less the difference by an earlier one.

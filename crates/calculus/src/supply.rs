@@ -14,10 +14,16 @@ use hls_units::Nanos;
 use num_traits::{One, Signed, Zero};
 
 /// A periodic promise: `amount` within `deadline` of the start of every `period`.
-pub(crate) struct Periodic {
-    pub(crate) period: Rational,
-    pub(crate) amount: Rational,
-    pub(crate) deadline: Rational,
+pub struct Periodic {
+    /// The length of each period.
+    pub period: Rational,
+    /// The CPU time in each.
+    pub amount: Rational,
+    /// How long after the start of a period its amount has been given.
+    pub deadline: Rational,
+    /// Whether the periods follow each other from the first on, so that the starts are known. Otherwise any window of
+    /// the period's length has the amount.
+    pub is_on_a_grid: bool,
 }
 
 impl Periodic {
@@ -101,7 +107,7 @@ impl Guarantee {
     /// The longest window (nanoseconds) in which nothing need be received; `None` where it has no bound.
     pub fn blackout(&self) -> Option<Rational> {
         match (self, self.periodic()) {
-            (_, Some(Periodic { period, amount, deadline })) => Some(period + deadline - whole(2) * amount),
+            (_, Some(Periodic { period, amount, deadline, .. })) => Some(period + deadline - whole(2) * amount),
             (Guarantee::All, None) => Some(Rational::zero()),
             (Guarantee::Psbe { share, delta }, None) if share.is_positive() => Some(delta / share),
             _ => None,
@@ -114,7 +120,7 @@ impl Guarantee {
     pub fn windows(&self) -> Vec<Nanos> {
         const PSBE_MULTIPLES: [u64; 4] = [2, 3, 10, 100];
         let lengths = match (self, self.periodic()) {
-            (_, Some(Periodic { period, amount, deadline })) => {
+            (_, Some(Periodic { period, amount, deadline, .. })) => {
                 let served = &period + deadline - &amount;
                 let early =
                     if self.is_hard() { &period + &amount } else { &served - quotient(&amount, &whole(2)) };
@@ -140,21 +146,21 @@ impl Guarantee {
     }
 
     /// The guarantee as a periodic promise, where it is one; for MPR the promise to each of the VPs, all in step.
-    pub(crate) fn periodic(&self) -> Option<Periodic> {
-        match self {
-            Guarantee::Reservation { continuity, amount, period, .. } => {
-                let deadline = if *continuity == Continuity::Basic { period } else { amount };
-                Some(Periodic { period: period.clone(), amount: amount.clone(), deadline: deadline.clone() })
+    pub fn periodic(&self) -> Option<Periodic> {
+        let (period, amount, deadline, is_on_a_grid) = match self {
+            Guarantee::Reservation { continuity: Continuity::Basic, amount, period, .. } => {
+                (period, amount.clone(), period, true)
             }
-            Guarantee::Edp { period, amount, deadline } => {
-                Some(Periodic { period: period.clone(), amount: amount.clone(), deadline: deadline.clone() })
+            Guarantee::Reservation { continuity: Continuity::Continuous, amount, period, .. } => {
+                (period, amount.clone(), amount, false)
             }
+            Guarantee::Edp { period, amount, deadline } => (period, amount.clone(), deadline, true),
             Guarantee::Mpr { period, amount, cpus } => {
-                let amount = quotient(amount, &whole(u64::from(*cpus)));
-                Some(Periodic { period: period.clone(), amount, deadline: period.clone() })
+                (period, quotient(amount, &whole(u64::from(*cpus))), period, true)
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        Some(Periodic { period: period.clone(), amount, deadline: deadline.clone(), is_on_a_grid })
     }
 
     /// Whether the guarantee amounts to the whole of a CPU.

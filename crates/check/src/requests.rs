@@ -2,7 +2,7 @@
 //!
 //! Every number is rounded against the promise, so that nothing is held against a scheduler that it did not promise.
 
-use hls_calculus::{Analysis, Continuity, Guarantee, Label, Rational, ceil_nanos, floor_nanos};
+use hls_calculus::{Analysis, Guarantee, Label, Rational, ceil_nanos, floor_nanos};
 use hls_hierarchy::analysis::Input;
 use hls_hierarchy::model::{Child, Hierarchy, ModelEdge};
 use hls_monitor::event::ObservedVp;
@@ -21,11 +21,10 @@ fn rule(guarantee: &Guarantee) -> Option<RequestRule> {
     match guarantee {
         Guarantee::All => share(&Rational::from_integer(1.into()), Nanos::ZERO),
         Guarantee::Psbe { share: of_cpu, delta } => share(of_cpu, ceil_nanos(delta)),
-        Guarantee::Reservation { continuity, amount, period, .. } => {
-            let deadline = if *continuity == Continuity::Basic { period } else { amount };
-            periodic(amount, period, deadline)
+        Guarantee::Reservation { .. } | Guarantee::Edp { .. } => {
+            let promised = guarantee.periodic()?;
+            periodic(&promised.amount, &promised.period, &promised.deadline)
         }
-        Guarantee::Edp { period, amount, deadline } => periodic(amount, period, deadline),
         Guarantee::Job { amount, period, response } => {
             let (amount, period, response) = (floor_nanos(amount), ceil_nanos(period), ceil_nanos(response));
             (amount > Nanos::ZERO).then_some(RequestRule::Job(Job { amount, period, response }))

@@ -1,6 +1,7 @@
 //! `hls guarantee`: what it says of each type of guarantee, which guarantees imply which, and what it refuses.
 
 use super::outcome::{Outcome, assert_refused, hls};
+use hls_calculus::Kind;
 use std::fs;
 
 const EVERY_TYPE: [&str; 12] = [
@@ -26,6 +27,10 @@ fn described(guarantee: &str) -> String {
 
 #[test]
 fn every_type_is_described() {
+    let names = EVERY_TYPE.map(|guarantee| guarantee.split(' ').next().expect("a name"));
+    for kind in Kind::EVERY {
+        assert!(names.contains(&kind.name()), "no {} among those that are tried", kind.name());
+    }
     for guarantee in EVERY_TYPE {
         let text = described(guarantee);
         assert!(

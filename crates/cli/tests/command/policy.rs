@@ -195,14 +195,13 @@ fn a_policy_is_tried() {
 #[test]
 fn a_policy_that_crashes_takes_nobody_with_it() {
     let gallery = concat!(env!("CARGO_MANIFEST_DIR"), "/../policy-build/tests/gallery");
-    for (name, expected, when) in [
-        ("crashes", "the policy crashed (signal: 11", &[", when thread "][..]),
-        // A VP of a thread is released when the thread blocks, one of a scheduler by a decision.
-        ("never_returns", "its release hook did not return", &[", when decisions are taken", " blocks\n"]),
-    ] {
+    // In which moment depends on the hierarchy that is drawn.
+    for (name, expected) in
+        [("crashes", "the policy crashed (signal: 11"), ("never_returns", "its release hook did not return")]
+    {
         let Outcome { code, stdout, .. } = hls(&["policy", "test", &format!("{gallery}/{name}.c")]);
         assert_eq!(code, Some(1), "{stdout}");
-        assert!(stdout.contains(expected) && when.iter().any(|when| stdout.contains(when)), "{stdout}");
+        assert!(stdout.contains(expected) && stdout.contains(", when "), "{stdout}");
     }
 }
 

@@ -149,18 +149,24 @@ fn find(policy: &'static PolicyInfo) -> Found {
 
 #[test]
 fn one_percent_less_is_caught() {
-    let mut caught = 0;
     for policy in policies() {
+        let name = policy.name;
         match find(policy) {
-            Found::Caught(seed) => {
-                println!("a {} that gives 1% less is caught after {seed} runs", policy.name);
-                caught += 1;
+            Found::Caught(seed) => println!("a {name} that gives 1% less is caught after {seed} runs"),
+            Found::Nothing => {
+                let provides =
+                    hls_calculus::schedulers::find(name).expect("a policy has an analysis").provides;
+                assert!(is_nothing_in_finite_time(provides), "no run of {name}, which provides {provides}");
+                println!("a {name} promises nothing that could be less");
             }
-            Found::Nothing => println!("a {} promises nothing that could be less", policy.name),
-            Found::Honest => panic!("a {} that gives 1% less is not caught", policy.name),
+            Found::Honest => panic!("a {name} that gives 1% less is not caught"),
         }
     }
-    assert!(caught * 5 > policies().len() * 4, "{caught} of {} policies are caught", policies().len());
+}
+
+/// Whether what a policy provides, in the words of its analysis, is nothing or a share in the long run.
+fn is_nothing_in_finite_time(provides: &str) -> bool {
+    provides.starts_with("NULL to every child") || provides.contains("PS s*r to every child")
 }
 
 /// Shows how tight the labels are: tested against supplies a few microseconds earlier than promised, labels of every
