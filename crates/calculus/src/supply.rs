@@ -107,7 +107,9 @@ impl Guarantee {
     /// The longest window (nanoseconds) in which nothing need be received; `None` where it has no bound.
     pub fn blackout(&self) -> Option<Rational> {
         match (self, self.periodic()) {
-            (_, Some(Periodic { period, amount, deadline, .. })) => Some(period + deadline - whole(2) * amount),
+            (_, Some(Periodic { period, amount, deadline, .. })) => {
+                Some(period + deadline - whole(2) * amount)
+            }
             (Guarantee::All, None) => Some(Rational::zero()),
             (Guarantee::Psbe { share, delta }, None) if share.is_positive() => Some(delta / share),
             _ => None,

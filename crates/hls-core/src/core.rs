@@ -85,20 +85,30 @@ impl Core {
         Core { hls, memory, view, library: None, tape: None }
     }
 
-    /// Makes a call of an entry point; every method that changes the domain goes through here. As `op` is a constant
-    /// in all of them, this is compiled into a plain C call.
-    #[inline(always)]
+    /// Makes a call of an entry point, as `core/call.h` defines it; every method that changes the domain goes through
+    /// here.
     pub(crate) fn call(&mut self, op: Op, call: Call) -> i64 {
-        let result = match &self.library {
-            // SAFETY: the core checks the indexes, except those that `vp` and `cpu` below have checked.
-            None => unsafe { make(self.hls.as_ptr(), op, &call) },
-            // SAFETY: as above.
-            Some(library) => unsafe { play(library, self.hls.as_ptr(), op, call) },
-        };
+        let mut call = Call { op: op as u32, ..call };
+        // SAFETY: the core checks the indexes, except those that `vp` and `cpu` below have checked.
+        unsafe { self.play_one(&mut call) };
         if let Some(tape) = &mut self.tape {
-            write_down(tape, Call { op: op as u32, result, ..call });
+            write_down(tape, call);
         }
-        result
+        call.result
+    }
+
+    /// Has the build of the core that is in use make a call, and write the result into it.
+    ///
+    /// # Safety
+    ///
+    /// The call is sound.
+    unsafe fn play_one(&mut self, call: &mut Call) {
+        match &self.library {
+            // SAFETY: no other code uses the domain; the caller's promise.
+            None => unsafe { (ffi::hls_library.play)(self.hls.as_ptr(), call) },
+            // SAFETY: as above.
+            Some(library) => unsafe { library.play(self.hls.as_ptr(), call) },
+        }
     }
 
     /// Has another build of the core make the calls from now on; `None`: the built-in one. The domain's state stays
@@ -123,12 +133,8 @@ impl Core {
     pub fn play(&mut self, tape: &mut [Call]) -> Result<(), Unsound> {
         Unsound::first_of(tape)?;
         for call in tape {
-            match &self.library {
-                // SAFETY: in a sound call every index is in range, or the core checks it.
-                None => unsafe { (ffi::hls_library.play)(self.hls.as_ptr(), call) },
-                // SAFETY: as above.
-                Some(library) => unsafe { library.play(self.hls.as_ptr(), call) },
-            }
+            // SAFETY: in a sound call every index is in range, or the core checks it.
+            unsafe { self.play_one(call) };
         }
         Ok(())
     }
@@ -228,60 +234,4 @@ impl Core {
 #[cold]
 fn write_down(tape: &mut Vec<Call>, call: Call) {
     tape.push(call);
-}
-
-/// Makes a call by another build of the core.
-///
-/// # Safety
-///
-/// As of `make`.
-unsafe fn play(library: &Library, h: *mut ffi::Hls, op: Op, call: Call) -> i64 {
-    let mut call = Call { op: op as u32, ..call };
-    // SAFETY: the caller's promise.
-    unsafe { library.play(h, &mut call) };
-    call.result
-}
-
-/// Executes a call as `core/call.h` defines it.
-///
-/// # Safety
-///
-/// `h` is a domain that no other code uses, and the call is sound.
-#[inline(always)]
-unsafe fn make(h: *mut ffi::Hls, op: Op, c: &Call) -> i64 {
-    let params = &raw const c.params;
-    // SAFETY: the caller's promise; the parameters live during the call.
-    unsafe {
-        match op {
-            Op::AddCpu => ffi::hls_add_cpu(h, c.a),
-            Op::CreateScheduler => ffi::hls_create_scheduler(h, c.a, params),
-            Op::DestroyScheduler => ffi::hls_destroy_scheduler(h, c.a),
-            Op::AttachRoot => ffi::hls_attach_root(h, c.a, c.b),
-            Op::Attach => ffi::hls_attach(h, c.a, c.b, params, c.now_ns),
-            Op::Detach => ffi::hls_detach(h, c.a, c.now_ns),
-            Op::Move => ffi::hls_move(h, c.a, c.b, params, c.now_ns),
-            Op::SetAffinity => ffi::hls_set_affinity(h, c.a, c.value, c.now_ns),
-            Op::Watch => ffi::hls_watch(h, c.a, c.b),
-            Op::Request => ffi::hls_request(h, c.a, c.now_ns) as i64,
-            Op::Release => ffi::hls_release(h, c.a, c.now_ns) as i64,
-            Op::Yield => ffi::hls_yield(h, c.a, c.now_ns) as i64,
-            Op::SetParam => ffi::hls_set_param(h, c.a, c.b, c.value, c.now_ns),
-            Op::Expire => ffi::hls_expire(h, c.a, c.now_ns) as i64,
-            Op::Timers => ffi::hls_timers(h, c.now_ns) as i64,
-            Op::Steal => ffi::hls_steal(h, c.a, c.value, c.now_ns) as i64,
-            Op::ExpiresAt => ffi::hls_expires_at(h, c.a) as i64,
-            Op::TimerAt => ffi::hls_timer_at(h) as i64,
-            Op::Schedule => ffi::hls_schedule(h, c.a, c.now_ns).into(),
-            Op::Check => ffi::hls_check(h).into(),
-            Op::Offline => ffi::hls_offline(h, c.a, c.now_ns),
-            Op::Online => ffi::hls_online(h, c.a, c.now_ns),
-            Op::Tell => ffi::hls_tell(h, c.a, c.b, params, c.now_ns),
-            Op::Replace => ffi::hls_replace(h, c.a, c.b, params, c.now_ns),
-            Op::SetPace => ffi::hls_set_pace(h, c.value),
-            Op::Stall => ffi::hls_stall(h, c.a, c.now_ns) as i64,
-            Op::WritePage => ffi::hls_write_page(h, c.a, c.b, c.value),
-            Op::RenewPages => ffi::hls_renew_pages(h, c.a, c.now_ns),
-            Op::Suspend => ffi::hls_suspend(h, c.a, c.b, c.now_ns),
-        }
-    }
 }

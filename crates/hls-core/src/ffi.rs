@@ -8,9 +8,6 @@ use std::ffi::{c_char, c_void};
 /// `struct hls`: opaque here.
 pub type Hls = c_void;
 
-/// `struct hls_params`.
-pub type Params = [u64; limits::SCHEDULER_PARAMS];
-
 mirror! {
     #[derive(Clone, Copy)]
     pub struct HlsRecord = "struct hls_record" {
@@ -106,36 +103,6 @@ unsafe extern "C" {
     pub static hls_library: Library;
     #[cfg(test)]
     pub static hls_call_table: [CallDescription; 0];
-
-    pub fn hls_add_cpu(h: *mut Hls, cpu: u32) -> i64;
-    pub fn hls_create_scheduler(h: *mut Hls, policy: u32, params: *const Params) -> i64;
-    pub fn hls_destroy_scheduler(h: *mut Hls, s: u32) -> i64;
-    pub fn hls_attach_root(h: *mut Hls, s: u32, cpu: u32) -> i64;
-    pub fn hls_attach(h: *mut Hls, parent: u32, child: u32, params: *const Params, now_ns: u64) -> i64;
-    pub fn hls_detach(h: *mut Hls, vp: u32, now_ns: u64) -> i64;
-    pub fn hls_move(h: *mut Hls, vp: u32, parent: u32, params: *const Params, now_ns: u64) -> i64;
-    pub fn hls_set_affinity(h: *mut Hls, vp: u32, cpus: u64, now_ns: u64) -> i64;
-    pub fn hls_watch(h: *mut Hls, vp: u32, on: u32) -> i64;
-    pub fn hls_offline(h: *mut Hls, cpu: u32, now_ns: u64) -> i64;
-    pub fn hls_online(h: *mut Hls, cpu: u32, now_ns: u64) -> i64;
-    pub fn hls_request(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
-    pub fn hls_release(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
-    pub fn hls_stall(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
-    pub fn hls_yield(h: *mut Hls, vp: u32, now_ns: u64) -> u64;
-    pub fn hls_set_param(h: *mut Hls, vp: u32, param: u32, value: u64, now_ns: u64) -> i64;
-    pub fn hls_tell(h: *mut Hls, vp: u32, message: u32, payload: *const Params, now_ns: u64) -> i64;
-    pub fn hls_replace(h: *mut Hls, s: u32, policy: u32, params: *const Params, now_ns: u64) -> i64;
-    pub fn hls_set_pace(h: *mut Hls, pace_ns: u64) -> i64;
-    pub fn hls_write_page(h: *mut Hls, s: u32, word: u32, value: u64) -> i64;
-    pub fn hls_renew_pages(h: *mut Hls, s: u32, now_ns: u64) -> i64;
-    pub fn hls_suspend(h: *mut Hls, vp: u32, on: u32, now_ns: u64) -> i64;
-    pub fn hls_expire(h: *mut Hls, cpu: u32, now_ns: u64) -> u64;
-    pub fn hls_timers(h: *mut Hls, now_ns: u64) -> u64;
-    pub fn hls_steal(h: *mut Hls, cpu: u32, length_ns: u64, now_ns: u64) -> u64;
-    pub fn hls_expires_at(h: *mut Hls, cpu: u32) -> u64;
-    pub fn hls_timer_at(h: *mut Hls) -> u64;
-    pub fn hls_schedule(h: *mut Hls, cpu: u32, now_ns: u64) -> u32;
-    pub fn hls_check(h: *mut Hls) -> u32;
 
     pub fn hls_kick(h: *const Hls) -> u64;
     pub fn hls_offline_cpus(h: *const Hls) -> u64;
