@@ -21,11 +21,6 @@ struct hls_number_description {
 	const char *doc;
 };
 
-struct hls_call_description {
-	u32 number;
-	const char *name;
-};
-
 HLS_POLICIES(HLS_DESCRIBE_LISTS)
 
 /* The policy at this place of the registry; false: the registry has no such place. */
@@ -67,9 +62,6 @@ static const struct hls_number_description hook_table[] = {HLS_HOOKS(HOOK, HOOK)
 
 #define PROPERTY(name, of) {1ULL << HLS_PROPERTY_##name, #name},
 static const struct hls_number_description property_table[] = {HLS_PROPERTIES(PROPERTY, ){0}};
-
-#define NAMED(number, name, call) {number, #name},
-const struct hls_call_description hls_call_table[] = {HLS_CALLS(NAMED){0}};
 
 static const u64 sizes[] = {sizeof(struct hls_with_pages),
 			    sizeof(struct hls_scheduler),

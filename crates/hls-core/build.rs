@@ -1,5 +1,5 @@
 //! Compiles the C core natively, with the flags of `core/port/native.flags` and all policies of `policies/`; for
-//! WebAssembly, which has no C library, by clang.
+//! WebAssembly, which has no C library, by clang. Writes the list of the core's entry points in Rust.
 
 mod policies;
 
@@ -22,5 +22,22 @@ fn main() -> io::Result<()> {
         build.flag("-include").flag(policy);
     }
     build.compile("hls_core");
-    Ok(())
+    write_ops(&fs::read_to_string(format!("{root}/core/call.h"))?)
+}
+
+/// Writes each line `OP(number, NAME, ...)` of `core/call.h` as a line of `ops!`, which `tape.rs` includes.
+fn write_ops(header: &str) -> io::Result<()> {
+    let ops = header.lines().filter_map(|line| {
+        let (number, rest) = line.trim_start().strip_prefix("OP(")?.split_once(", ")?;
+        let (name, _) = rest.split_once(", ")?;
+        Some(format!("{} = {number},", in_camel_case(name)))
+    });
+    let text = format!("ops! {{ {} }}", ops.collect::<String>());
+    fs::write(format!("{}/ops.rs", env::var("OUT_DIR").expect("cargo sets it")), text)
+}
+
+/// `SET_PARAM` as `SetParam`.
+fn in_camel_case(name: &str) -> String {
+    let word = |word: &str| format!("{}{}", &word[..1], word[1..].to_lowercase());
+    name.split('_').map(word).collect()
 }

@@ -218,8 +218,7 @@ pub enum HierarchyChange {
         /// The parameters of its VP there.
         params: Params,
     },
-    /// Makes a call of the core about a thread's VP that leaves the VP where it is: sets a parameter, suspends the
-    /// thread or resumes it.
+    /// Makes a call of the core about a thread's VP that leaves the VP where it is, such as a new parameter.
     CallAbout {
         /// The thread.
         thread: ThreadKey,

@@ -92,17 +92,8 @@ pub struct Library {
 // SAFETY: everything in it is constant.
 unsafe impl Sync for Library {}
 
-#[cfg(test)]
-#[repr(C)]
-pub struct CallDescription {
-    pub number: u32,
-    pub name: *const c_char,
-}
-
 unsafe extern "C" {
     pub static hls_library: Library;
-    #[cfg(test)]
-    pub static hls_call_table: [CallDescription; 0];
 
     pub fn hls_kick(h: *const Hls) -> u64;
     pub fn hls_offline_cpus(h: *const Hls) -> u64;

@@ -5,7 +5,7 @@ use crate::{limits, mirror};
 use hls_units::Nanos;
 use std::fmt;
 
-/// The list of entry points, as in `core/call.h`; a test compares the two.
+/// Makes the enum of entry points from their names and numbers.
 macro_rules! ops {
     ($($name:ident = $number:literal,)*) => {
         /// An entry point of the core. `core/call.h` says how each uses the fields of a [`Call`].
@@ -31,37 +31,8 @@ macro_rules! ops {
     };
 }
 
-ops! {
-    AddCpu = 1,
-    CreateScheduler = 2,
-    DestroyScheduler = 3,
-    AttachRoot = 4,
-    Attach = 5,
-    Detach = 6,
-    Move = 7,
-    SetAffinity = 8,
-    Watch = 9,
-    Request = 10,
-    Release = 11,
-    Yield = 12,
-    SetParam = 13,
-    Expire = 14,
-    Timers = 15,
-    Steal = 16,
-    ExpiresAt = 17,
-    TimerAt = 18,
-    Schedule = 19,
-    Check = 20,
-    Offline = 21,
-    Online = 22,
-    Tell = 23,
-    Replace = 24,
-    SetPace = 25,
-    Stall = 26,
-    WritePage = 27,
-    RenewPages = 28,
-    Suspend = 29,
-}
+// From the list of `core/call.h`, by build.rs.
+include!(concat!(env!("OUT_DIR"), "/ops.rs"));
 
 mirror! {
     /// One call of an entry point: its arguments and its result.

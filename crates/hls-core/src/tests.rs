@@ -2,10 +2,9 @@
 
 use crate::pages::{KernelPage, KernelSlot, UserPage};
 use crate::{
-    Call, CpuImage, HeadImage, NodeImage, Op, PagesImage, PolicyProperties, SchedulerImage, StepImage,
+    Call, CpuImage, HeadImage, NodeImage, PagesImage, PolicyProperties, SchedulerImage, StepImage,
     TreeNodeImage, VpImage, ffi, limits, mirror, policy,
 };
-use std::ffi::CStr;
 
 #[test]
 fn limits_are_those_of_the_c_side() {
@@ -86,22 +85,4 @@ fn compiler_errors(text: &str) -> String {
 fn each_header_of_the_core_compiles_by_itself() {
     let wrong = mirror::tests::headers_that_need_others("cc", "native.flags", "core", "");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn entry_points_are_those_of_the_c_side() {
-    let mut last = 0;
-    for i in 0.. {
-        // SAFETY: the last entry of the table has the number 0, and the loop stops there.
-        let entry = unsafe { &*(&raw const ffi::hls_call_table).cast::<ffi::CallDescription>().add(i) };
-        if entry.number == 0 {
-            break;
-        }
-        // SAFETY: a string of the C side.
-        let name = unsafe { CStr::from_ptr(entry.name) }.to_str().unwrap().replace('_', "");
-        let op = Op::from_number(entry.number).map(|op| format!("{op:?}").to_uppercase());
-        assert_eq!(op, Some(name), "{}", entry.number);
-        last = entry.number;
-    }
-    assert_eq!(Op::from_number(last + 1), None);
 }
