@@ -20,10 +20,10 @@
  * A period that ends while the VP runs ends on time even if its timer is late: what the VP had until then is charged to
  * that period, what is left of the budget lapses, and the rest is charged to the periods that follow.
  *
- * Stolen time (hls_steal) is not CPU time of the VP, and is never charged, also where it makes a timer late: what is
- * stolen after the end of a period is no CPU time of the next. A debt is HLS_MOST_DEBT_NS at most: that is
- * a tick of the slowest clock of Linux, and no timer is later. If a VP seems to have overrun by more, the machine stood
- * still and did not report it; the VP must not pay for that for a long time.
+ * Stolen time (hls_steal) is not CPU time of the VP, and is not charged, even where it makes a timer late: what is
+ * stolen after the end of a period, in the last stretch of stolen time, is no CPU time of the next. A debt is
+ * HLS_MOST_DEBT_NS at most: that is a tick of the slowest clock of Linux, and no timer is later. If a VP seems to have
+ * overrun by more, the machine stood still and did not report it; the VP must not pay for that for a long time.
  */
 #ifndef HLS_BUDGET_H
 #define HLS_BUDGET_H

@@ -365,7 +365,7 @@ s64 hls_set_param(hls_t *h, u32 vp, u32 param, u64 value, u64 now_ns);
 s64 hls_tell(hls_t *h, u32 vp, u32 message, const params_t *payload, u64 now_ns);
 
 /*
- * Events of time. The length_ns of hls_steal(), which end now, are at most the time since a VP of the CPU was last
+ * Events of time. hls_steal(): the stolen time ends now; length_ns is at most the time since a VP of the CPU was last
  * charged, so that the CPU's clock never runs backwards.
  */
 u64 hls_expire(hls_t *h, u32 cpu, u64 now_ns);

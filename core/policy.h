@@ -401,8 +401,9 @@ static __always_inline u64 hls_used_ns(const hls_t *h, u32 v)
 }
 
 /*
- * How much of the time since at_ns was stolen from the CPU of the child v, which was RUNNING already. Only the last
- * stretch of stolen time counts: an event after an earlier one has dealt with all that was due before.
+ * How much of the time since at_ns was stolen from the CPU of the child v, which was RUNNING already: of the last
+ * stretch of stolen time. As a rule there is one: the end of an earlier stretch is an event, which deals with all that
+ * was due before.
  */
 static __always_inline u64 hls_stolen_since_ns(const hls_t *h, u32 v, u64 at_ns)
 {

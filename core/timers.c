@@ -105,6 +105,8 @@ u64 hls_steal(hls_t *h __arg_arena, u32 cpu, u64 length_ns, u64 now_ns)
 	cpu_t *c = &h->cpu[cpu];
 	h->now_ns = now_ns;
 	c->stolen_ns += length_ns;
+	if (!length_ns)
+		return h->kick;
 	if (now_ns - length_ns > c->stolen_to_ns)
 		c->stolen_from_ns = now_ns - length_ns;
 	c->stolen_to_ns = now_ns;

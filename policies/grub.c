@@ -34,7 +34,8 @@
  * own length, and no server takes more than its bandwidth from the others. V is rounded up.
  *
  * When A changes, the running server is charged for what it had so far (settled_ns). Some of that may turn out to be
- * stolen time, which a platform reports late: it is given back, exactly if A has not changed twice in that time.
+ * stolen time, which a platform reports late: it is given back, rounded up, and exactly if A grew just once in that
+ * time.
  */
 #include "../core/budget.h"
 
@@ -57,13 +58,13 @@ enum { GRUB_VP_PARAMS(HLS_PARAM_INDEX) };
 
 struct grub {
 	struct hls_queue ready; /* contending servers, by deadline */
-	u32 due;        /* heap of throttled servers, by deadline, and of active ones that do not contend, by V */
-	u32 running;    /* the server with a budget that falls by the active bandwidth; 0: none */
-	u64 settled_ns; /* the part of its time for which it was already charged, the last of it at settled_pace */
-	u64 settled_pace;
-	u64 active;     /* the active bandwidth */
-	u64 contending; /* number of servers that want the CPU */
-	u64 epoch;      /* counts how often no server wanted the CPU, from 1 on */
+	u32 due;          /* heap of throttled servers, by deadline, and of active ones that do not contend, by V */
+	u32 running;      /* the server with a budget that falls by the active bandwidth; 0: none */
+	u64 settled_ns;   /* the part of its time for which it was already charged */
+	u64 active;       /* the active bandwidth */
+	u64 contending;   /* number of servers that want the CPU */
+	u64 epoch;        /* counts how often no server wanted the CPU, from 1 on */
+	u64 settled_pace; /* of the last that was charged of settled_ns */
 };
 
 struct grub_vp {

@@ -188,7 +188,9 @@ static bool tbs_charge(hls_t *h, u32 s, u32 v, u64 used_ns)
 	tbs_vp_t *vp = POLICY_VP(tbs, v);
 	bool over = true;
 	if (!tbs_has_budget(h, v)) {
-		u64 since_ns = h->now_ns > vp->budget.end_at ? h->now_ns - vp->budget.end_at : 0;
+		u64 end_at = vp->budget.end_at, since_ns = 0;
+		if (h->now_ns > end_at)
+			since_ns = h->now_ns - end_at - hls_stolen_since_ns(h, v, end_at);
 		tbs_forget_deadline(h, s, v);
 		over = hls_turn_over(h, v, &vp->turn_ns, used_ns);
 		if (over)

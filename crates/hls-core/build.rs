@@ -25,12 +25,16 @@ fn main() -> io::Result<()> {
     write_ops(&fs::read_to_string(format!("{root}/core/call.h"))?)
 }
 
-/// Writes each line `OP(number, NAME, ...)` of `core/call.h` as a line of `ops!`, which `tape.rs` includes.
+/// Writes each line `OP(number, NAME, ...)` of `core/call.h` as a line of `ops!`, which `tape.rs` includes. The numbers
+/// follow each other, from 1 on.
 fn write_ops(header: &str) -> io::Result<()> {
-    let ops = header.lines().filter_map(|line| {
-        let (number, rest) = line.trim_start().strip_prefix("OP(")?.split_once(", ")?;
-        let (name, _) = rest.split_once(", ")?;
-        Some(format!("{} = {number},", in_camel_case(name)))
+    let lines = header.lines().filter_map(|line| line.trim_start().strip_prefix("OP("));
+    let ops = lines.zip(1..).map(|(line, number)| {
+        let [found, name, _] = line.splitn(3, ", ").collect::<Vec<_>>()[..] else {
+            panic!("core/call.h: found `{line}`, expected a number, a name and a call");
+        };
+        assert_eq!(found, number.to_string(), "core/call.h: {name}");
+        format!("{} = {number},", in_camel_case(name))
     });
     let text = format!("ops! {{ {} }}", ops.collect::<String>());
     fs::write(format!("{}/ops.rs", env::var("OUT_DIR").expect("cargo sets it")), text)

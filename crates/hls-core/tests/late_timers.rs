@@ -204,6 +204,24 @@ fn stolen_time_is_not_charged_to_the_next_period() {
     }
 }
 
+/// The same for a VP of `tbs` that runs on slack, from 2 ms on: the next period has its whole budget.
+#[test]
+fn stolen_time_is_not_charged_where_a_vp_runs_on_slack() {
+    let mut m = Machine::new(1, None);
+    let tbs = m.root("tbs", &[50 * MS]);
+    let [a, b] = [[2 * MS, 10 * MS], [2 * MS, 20 * MS]].map(|params| m.thread(tbs, &params));
+    m.wake(a);
+    m.run_to(Nanos(8 * MS));
+    m.now = Nanos(12 * MS);
+    m.core.steal(0, Nanos(4 * MS), m.now);
+    m.core.timers(m.now);
+    m.core.expire(0, m.now);
+    m.settled();
+    m.wake(b);
+    m.run_to(Nanos(14 * MS));
+    assert_eq!((m.ran_ms(a), m.ran_ms(b)), (10.0, 0.0));
+}
+
 #[test]
 fn a_debt_has_a_bound() {
     for policy in POLICIES {

@@ -1,7 +1,7 @@
 //! Random trials of a core: hierarchies drawn from a seed, and what happens in them. After every event all invariants
 //! are checked, and a policy that the core disables is a failure.
 //!
-//! Every hierarchy at random comes from here: a [`Tree`] grows by schedulers in the places of threads, and the numbers
+//! Every random hierarchy is drawn here: a [`Tree`] grows by schedulers in the places of threads, and the numbers
 //! of a scheduler and its children are drawn from what its policy states, such that they fit together ([`Place`]). The
 //! tests of the simulator give its threads something to do, and write it as a file.
 //!

@@ -3,8 +3,8 @@
 //!
 //! The line of a VP that runs climbs, the more slowly the greater its share; the line of a VP that waits stays where it
 //! is, and the VP with the lowest line goes on. Works the virtual times out from the records of a simulated run and the
-//! parameters of the VPs in the file; knows nothing of messages that turn warps on and off. Where a CPU changes hands
-//! during an interrupt, a line is off by what the interrupt takes.
+//! parameters of the VPs in the file; knows nothing of messages that turn warps on and off, or of sleep against a VP's
+//! will. Where a CPU changes hands during an interrupt, a line is off by what the interrupt takes.
 
 mod account;
 mod draw;

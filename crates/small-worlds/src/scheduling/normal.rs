@@ -41,9 +41,9 @@ enum Words {
     Budgets,
     /// The same, with two heaps of VPs that are READY.
     Bandwidths,
-    /// Of a VP: a budget, the end of its period, the rest of a nanosecond, and an epoch, in which it is active. A queue
-    /// by the ends of periods, and a heap by these or by virtual times. Of a scheduler: the VP that runs, how much of
-    /// its run is settled, the active bandwidth, and the epoch.
+    /// Of a VP: a budget, the end of its period, its bandwidth, and an epoch, in which it is active. A queue by the
+    /// ends of periods, and a heap by these or by virtual times. Of a scheduler: the VP that runs, how much of its run
+    /// is settled, the active bandwidth, the epoch, and the pace at which the last part was settled.
     Reclaimed,
     /// Of a VP: a budget, the end of its period, and the rest of a turn. VPs with budget are in a queue by the ends of
     /// periods; those without in a list, and in a heap by these ends.
@@ -241,7 +241,7 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
         | Words::Places
         | Words::Epochs => {}
         Words::Tickets => add_words(digest, &sched.word[..3]),
-        Words::Reclaimed => add_words(digest, &[sched.word[1] >> 32, sched.word[2], sched.word[3]]),
+        Words::Reclaimed => add_reclaiming(digest, &sched.word),
         Words::Requests => {
             digest.add(sched.word[1]);
             digest.add(sched.word[5] >> 32);
@@ -612,6 +612,13 @@ fn add_job(digest: &mut Digest, state: &Image<'_>, v: usize) {
 }
 
 /// A budget with its rest, and whether the VP is active. Throttled VPs, and active ones that sleep, lie in a heap.
+/// The VP that runs, how much of its run is settled, the active bandwidth, and the pace of what was settled last.
+fn add_reclaiming(digest: &mut Digest, word: &[u64]) {
+    let running = word[1] >> 32;
+    let settled = if running == 0 { 0 } else { word[2] };
+    add_words(digest, &[running, settled, word[3], if settled == 0 { 0 } else { word[6] }]);
+}
+
 fn add_reclaimed(digest: &mut Digest, state: &Image<'_>, v: usize) {
     let (vp, now) = (&state.vps[v], state.head.now_ns);
     let is_active = |vp: &VpImage| vp.word[3] == state.schedulers[vp.parent as usize].word[5];
