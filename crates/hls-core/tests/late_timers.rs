@@ -175,11 +175,7 @@ fn stolen_time_is_no_debt() {
         // slice.
         let mut usage = Usage::default();
         run_late(&mut m, MS / 2, Late::By(0), &mut Random(0), vp, &mut usage);
-        m.now = Nanos(8 * MS);
-        m.core.steal(0, Nanos(7 * MS + MS / 2), m.now);
-        m.core.timers(m.now);
-        m.core.expire(0, m.now);
-        m.settled();
+        m.interrupt(0, Nanos(7 * MS + MS / 2)).unwrap();
         m.run_to(Nanos(100 * MS));
         assert_eq!(m.ran_ms(vp), 10.0, "{policy}");
     }
@@ -194,11 +190,7 @@ fn stolen_time_is_not_charged_to_the_next_period() {
         m.wake(vp);
         let mut usage = Usage::default();
         run_late(&mut m, 8 * MS, Late::By(0), &mut Random(0), vp, &mut usage);
-        m.now = Nanos(12 * MS);
-        m.core.steal(0, Nanos(4 * MS), m.now);
-        m.core.timers(m.now);
-        m.core.expire(0, m.now);
-        m.settled();
+        m.interrupt(0, Nanos(4 * MS)).unwrap();
         m.run_to(Nanos(20 * MS));
         assert_eq!(m.ran_ms(vp), 16.0, "{policy}");
     }
@@ -212,11 +204,7 @@ fn stolen_time_is_not_charged_where_a_vp_runs_on_slack() {
     let [a, b] = [[2 * MS, 10 * MS], [2 * MS, 20 * MS]].map(|params| m.thread(tbs, &params));
     m.wake(a);
     m.run_to(Nanos(8 * MS));
-    m.now = Nanos(12 * MS);
-    m.core.steal(0, Nanos(4 * MS), m.now);
-    m.core.timers(m.now);
-    m.core.expire(0, m.now);
-    m.settled();
+    m.interrupt(0, Nanos(4 * MS)).unwrap();
     m.wake(b);
     m.run_to(Nanos(14 * MS));
     assert_eq!((m.ran_ms(a), m.ran_ms(b)), (10.0, 0.0));

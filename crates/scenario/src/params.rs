@@ -295,7 +295,7 @@ impl Random {
         self.parts(count, false).map(|(weight, sum)| weight * whole / sum).collect()
     }
 
-    /// Draws weights with their sum, which may be greater than that of these weights.
+    /// Draws weights, each with the sum of all. The sum may include a weight that no child has.
     fn parts(&mut self, count: u64, may_leave_some: bool) -> impl Iterator<Item = (u64, u64)> + use<> {
         let weights: Vec<u64> = (0..count).map(|_| self.between(1, 10)).collect();
         let rest = if may_leave_some && self.chance(50) { self.between(1, 10) } else { 0 };

@@ -88,7 +88,7 @@ pub(super) fn picture(lines: &Lines, names: Vec<String>, length: Nanos, file: &P
     area.present().map_err(io::Error::other)
 }
 
-/// All virtual times, with a margin, and room above for the names.
+/// All virtual times, with a margin.
 fn heights(points: impl Iterator<Item = Point>) -> Range<i64> {
     let (lowest, highest) =
         points.fold((i64::MAX, i64::MIN), |(low, high), (_, time)| (low.min(time), high.max(time)));

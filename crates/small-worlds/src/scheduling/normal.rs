@@ -611,7 +611,6 @@ fn add_job(digest: &mut Digest, state: &Image<'_>, v: usize) {
     });
 }
 
-/// A budget with its rest, and whether the VP is active. Throttled VPs, and active ones that sleep, lie in a heap.
 /// The VP that runs, how much of its run is settled, the active bandwidth, and the pace of what was settled last.
 fn add_reclaiming(digest: &mut Digest, word: &[u64]) {
     let running = word[1] >> 32;
@@ -619,6 +618,7 @@ fn add_reclaiming(digest: &mut Digest, word: &[u64]) {
     add_words(digest, &[running, settled, word[3], if settled == 0 { 0 } else { word[6] }]);
 }
 
+/// A budget, a bandwidth, and whether the VP is active. Throttled VPs, and active ones that sleep, lie in a heap.
 fn add_reclaimed(digest: &mut Digest, state: &Image<'_>, v: usize) {
     let (vp, now) = (&state.vps[v], state.head.now_ns);
     let is_active = |vp: &VpImage| vp.word[3] == state.schedulers[vp.parent as usize].word[5];
