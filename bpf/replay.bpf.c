@@ -5,7 +5,6 @@
  * to nothing.
  */
 #include "../core/core.c"
-#include "../core/call.h"
 #include "kernel.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";

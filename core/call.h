@@ -10,8 +10,13 @@
 #include "core.h"
 
 /*
- * OP(number, NAME, expression): `h` is the domain, `c` the call. The numbers are part of the tape format, and are never
- * used again for another entry point.
+ * The entry points: OP(number, NAME, expression), where `h` is the domain and `c` the call. The numbers are part of the
+ * tape format, and are never used again for another entry point.
+ *
+ * An entry point returns
+ *   s64: an index or 0, or an enum hls_error, negated;
+ *   u64: `kick`, the CPUs on which hls_schedule() is due; but hls_expires_at() and hls_timer_at() a time;
+ *   u32: a VP (hls_schedule) or an enum hls_invariant (hls_check), or 0.
  */
 #define HLS_CALLS(OP)                                                        \
 	OP(1, ADD_CPU, hls_add_cpu(h, c->a))                                 \
@@ -57,19 +62,5 @@ struct hls_call {
 	s64 result; /* what the entry point returned */
 };
 typedef struct hls_call __arena call_t;
-
-/* Makes the call and writes its result into it. Returns 0, or -HLS_E_NOT_FOUND: there is no such entry point. */
-static __always_inline s64 hls_make_call(hls_t *h, call_t *c)
-{
-#define CASE(number, name, call)  \
-	case number:              \
-		c->result = call; \
-		return 0;
-	switch (c->op) {
-		HLS_CALLS(CASE)
-	}
-#undef CASE
-	return -HLS_E_NOT_FOUND;
-}
 
 #endif

@@ -175,6 +175,7 @@ HLS_GLOBAL_FUNC u32 check_scheduler(hls_t *h __arg_arena, u32 s)
 	return policy_check_invariants(h, s) ? 0 : broken(h, HLS_BROKEN_POLICY, s, 0, 0);
 }
 
+/* The first invariant that does not hold, as enum hls_invariant; 0: all hold. */
 HLS_ENTRY u32 hls_check(hls_t *h __arg_arena)
 {
 	u32 code = 0;

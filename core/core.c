@@ -12,6 +12,7 @@
 #include "suspend.c"
 #include "timers.c"
 #include "check.c"
+#include "call.c"
 
 /* A domain needs no preparation. */
 _Static_assert(HLS_WAITING == 0, "zeroed memory must be a valid, empty machine");

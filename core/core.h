@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * HLS: the hierarchical scheduler infrastructure (HSI), its data and its entry points.
+ * HLS: the hierarchical scheduler infrastructure (HSI): its data, and the rules for callers of its entry points, which
+ * call.h lists.
  *
  * After J. Regehr and J. A. Stankovic, "HLS: A Framework for Composing Soft Real-Time Schedulers", RTSS 2001,
  * section 6. The core is one body of freestanding C: compiled natively it is the simulator's scheduler,
@@ -332,52 +333,5 @@ typedef struct hls_params __arena params_t;
 #define for_each_up(h, u, s)                                                                              \
 	for (u32 u = (h)->scheduler[s].first_up, n_##u = opaque(0); u && n_##u < HLS_MAX_VPS && can_loop; \
 	     u = (h)->vp[u].up_next, n_##u++)
-
-/* To build and change the hierarchy. Each returns an index or 0, or an enum hls_error, negated. */
-s64 hls_add_cpu(hls_t *h, u32 cpu);
-s64 hls_create_scheduler(hls_t *h, u32 policy, const params_t *params);
-s64 hls_destroy_scheduler(hls_t *h, u32 s);
-s64 hls_attach_root(hls_t *h, u32 s, u32 cpu);
-s64 hls_attach(hls_t *h, u32 parent, u32 child, const params_t *params, u64 now_ns);
-s64 hls_detach(hls_t *h, u32 vp, u64 now_ns);
-s64 hls_move(hls_t *h, u32 vp, u32 parent, const params_t *params, u64 now_ns);
-s64 hls_set_affinity(hls_t *h, u32 vp, u64 cpus, u64 now_ns);
-s64 hls_watch(hls_t *h, u32 vp, u32 on);
-s64 hls_replace(hls_t *h, u32 s, u32 policy, const params_t *params, u64 now_ns);
-s64 hls_set_pace(hls_t *h, u64 pace_ns);
-s64 hls_write_page(hls_t *h, u32 s, u32 word, u64 value);
-s64 hls_renew_pages(hls_t *h, u32 s, u64 now_ns);
-s64 hls_suspend(hls_t *h, u32 vp, u32 on, u64 now_ns);
-
-/* A CPU goes offline, and comes back. No effect where it is already. */
-s64 hls_offline(hls_t *h, u32 cpu, u64 now_ns);
-s64 hls_online(hls_t *h, u32 cpu, u64 now_ns);
-
-/*
- * Events of threads. Functions that return u64 here and below, except hls_expires_at() and hls_timer_at(), return
- * `kick`: the CPUs on which hls_schedule() is due.
- */
-u64 hls_request(hls_t *h, u32 vp, u64 now_ns);
-u64 hls_release(hls_t *h, u32 vp, u64 now_ns);
-u64 hls_stall(hls_t *h, u32 vp, u64 now_ns);
-u64 hls_yield(hls_t *h, u32 vp, u64 now_ns);
-s64 hls_set_param(hls_t *h, u32 vp, u32 param, u64 value, u64 now_ns);
-s64 hls_tell(hls_t *h, u32 vp, u32 message, const params_t *payload, u64 now_ns);
-
-/*
- * Events of time. hls_steal(): the stolen time ends now; length_ns is at most the time since a VP of the CPU was last
- * charged, so that the CPU's clock never runs backwards.
- */
-u64 hls_expire(hls_t *h, u32 cpu, u64 now_ns);
-u64 hls_timers(hls_t *h, u64 now_ns);
-u64 hls_steal(hls_t *h, u32 cpu, u64 length_ns, u64 now_ns);
-u64 hls_expires_at(hls_t *h, u32 cpu);
-u64 hls_timer_at(hls_t *h);
-
-/* The decision: the VP of the thread that `cpu` runs from now on; 0: none. */
-u32 hls_schedule(hls_t *h, u32 cpu, u64 now_ns);
-
-/* The first invariant that does not hold, as enum hls_invariant; 0: all hold. */
-u32 hls_check(hls_t *h);
 
 #endif

@@ -4,7 +4,6 @@
  * invariants, violations, hooks and entry points as tables, sizes of what both sides share, and readers of fields.
  */
 #include "../core.c"
-#include "../call.h"
 #include "description.h"
 
 struct hls_policy_description {

@@ -1,5 +1,5 @@
 //! Writes what `src/hls.Control.varlink` states in Rust: its types; for each method its call, its reply, and how the
-//! server reads the call; and its errors. `src/interface.rs` includes the result.
+//! server reads the call and finds what carries it out; and its errors. `src/interface.rs` includes the result.
 
 use std::fmt::Write;
 use std::{env, fs};
@@ -38,7 +38,7 @@ fn rust(interface: &Interface) -> Result<String, std::fmt::Error> {
             }
         }
     }
-    let (mut variants, mut readers) = (String::new(), String::new());
+    let (mut variants, mut readers, mut arms) = (String::new(), String::new(), String::new());
     // Methods with equal replies have one type for them.
     let mut replies: Vec<(Vec<String>, String)> = Vec::new();
     for method in interface.methods() {
@@ -59,6 +59,7 @@ fn rust(interface: &Interface) -> Result<String, std::fmt::Error> {
         )?;
         writeln!(variants, "/// A call of `{name}`.\n{name}({name}),")?;
         let members: String = inputs.iter().map(|field| reader(field)).collect();
+        writeln!(arms, "$crate::interface::Request::{name}($call) => $do,")?;
         writeln!(readers, "\"{name}\" => Request::{name}({name} {{ {members} }}),")?;
     }
     writeln!(
@@ -69,6 +70,12 @@ fn rust(interface: &Interface) -> Result<String, std::fmt::Error> {
          /// # Errors\n/// A parameter is missing, or of another type.\n\
          pub fn read(method: &str, p: &mut Parameters) -> Result<Option<Request>, InvalidParameter> {{\n\
          Ok(Some(match method {{\n{readers}_ => return Ok(None),\n}}))\n}}\n}}"
+    )?;
+    writeln!(
+        out,
+        "/// Evaluates an expression with the call in a [`Request`]($crate::interface::Request), whichever it is.\n\
+         #[macro_export]\nmacro_rules! with_call {{\n\
+         ($request:expr, $call:ident => $do:expr) => {{ match $request {{ {arms} }} }};\n}}"
     )?;
     errors(&mut out, interface)?;
     Ok(out)

@@ -1,10 +1,10 @@
 //! HLSCtl: what users ask of a running hierarchy, over a socket.
 //!
 //! The path of a request: `server` takes it from a peer that the kernel has identified, `service` reads it, by what the
-//! build has generated from the interface file (`hls_client::interface`), and the [`Manager`] decides: may the user ask
-//! for it (`tree` knows the owners), does the calculus grant it, does the engine ([`RunningEngine`]) make the change
-//! ([`HierarchyChange`]). `changes` keeps what has changed for subscribers. The client's end is the crate `hls-client`;
-//! `docs/control.md` documents the protocol.
+//! build has generated from the interface file (`hls_client::interface`), and hands it to the method, which stands
+//! beside its operation (`asked`). The [`Manager`] decides: may the user ask for it (`tree` knows the owners), does the
+//! calculus grant it, does the engine ([`RunningEngine`]) make the change ([`HierarchyChange`]). `changes` keeps what
+//! has changed for subscribers. The client's end is the crate `hls-client`; `docs/control.md` documents the protocol.
 //!
 //! ```
 //! # use hls_control::{Manager, RunningEngine, Socket, serve};
@@ -16,6 +16,7 @@
 //! ```
 
 mod allowance;
+mod asked;
 mod attendants;
 mod building;
 mod changes;
@@ -38,6 +39,7 @@ mod user_level;
 mod varlink;
 
 pub use allowance::{add_used, thread_time};
+pub use asked::Answer;
 pub use engine::{
     Counts, Created, DisabledPolicies, EngineError, HierarchyChange, Observed, PolicyDisabled, PolicySource,
     Preparation, Prepared, Promisee, Readings, RunningEngine, Thread,
@@ -48,7 +50,7 @@ pub use loaded::LoadedPolicy;
 pub use manager::{Manager, Peer};
 pub use operations::Granted;
 pub use server::serve;
-pub use service::{Answer, answer, client_of};
+pub use service::{answer, client_of};
 pub use socket::Socket;
 pub use tree::Layout;
 pub use user_level::Promoted;

@@ -14,7 +14,6 @@ use hls_engine::ThreadKey;
 use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::{Policies, Policy};
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
 /// The user that makes a request.
@@ -89,15 +88,6 @@ impl<E: RunningEngine> Manager<E> {
     /// The engine, for a caller that goes on without a manager.
     pub fn into_engine(self) -> E {
         self.engine
-    }
-
-    /// A descriptor through which a thread sends messages to its scheduler; the scheduler's policy defines their
-    /// meaning. Every user may have it: a thread's messages are about that thread alone.
-    ///
-    /// # Errors
-    /// The engine has none.
-    pub fn messenger(&mut self) -> Result<OwnedFd, Error> {
-        Ok(self.engine.messenger()?)
     }
 
     /// Takes note of policies that were disabled: the promises below their schedulers end.

@@ -4,6 +4,7 @@
 //! tree, and have the engine make the change; then the copy becomes the hierarchy. If a step refuses, nothing has
 //! changed. Relies on the engine to make a change as a whole or not at all.
 
+use crate::asked::{Asked, Serve};
 use crate::building::{build, tear_down};
 use crate::changes::change;
 use crate::engine::{HierarchyChange, RunningEngine, Thread};
@@ -12,16 +13,21 @@ use crate::loaded::policy_of;
 use crate::manager::{Manager, Peer, nowhere};
 use crate::params::{self, Reader};
 use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
+use crate::varlink::Fault;
 use hls_calculus::{Child, Edge, GraphEdge, Guarantee};
 use hls_check::{at_least, unenforceable_budget};
 use hls_client::Texts;
-use hls_client::interface::{Change, Kind};
+use hls_client::interface::{
+    Change, Create, CreateReply, Destroy, DestroyReply, Kind, Message, MessageReply, Messenger,
+    MessengerReply, Move, MoveReply, Release, ReleaseReply, Reserve, ReserveReply,
+};
 use hls_core::pages::number_of_scheduler;
 use hls_core::{About, Params};
 use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::model::params_of_the_unplaced;
 use hls_hierarchy::params::set_by;
 use hls_hierarchy::{Policy, default_width};
+use std::os::fd::OwnedFd;
 
 /// The longest name, in bytes.
 const MAX_NAME: usize = 64;
@@ -35,6 +41,63 @@ pub struct Granted {
     pub scheduler: String,
     /// What is promised; `NULL` where nothing is.
     pub guarantee: Guarantee,
+}
+
+/// The reply to a method that says what was granted.
+impl From<Granted> for CreateReply {
+    fn from(Granted { scheduler, guarantee }: Granted) -> CreateReply {
+        CreateReply { scheduler, guarantee: guarantee.rounded_for_people() }
+    }
+}
+
+impl Serve for Create {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<CreateReply, Fault> {
+        let Create { policy, name, below, parameters } = self;
+        let create = |it: &mut Manager<E>| it.create(asked.who, &policy, &name, &below, &parameters);
+        asked.with_policy(create).map(CreateReply::from)
+    }
+}
+
+impl Serve for Destroy {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<DestroyReply, Fault> {
+        asked.with(|it| it.destroy(asked.who, &self.name))?;
+        Ok(DestroyReply {})
+    }
+}
+
+impl Serve for Move {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<MoveReply, Fault> {
+        let Move { thread, to, parameters } = self;
+        asked.with(|it| it.move_thread(asked.who, thread, &to, &parameters)).map(MoveReply::from)
+    }
+}
+
+impl Serve for Reserve {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<ReserveReply, Fault> {
+        let Reserve { thread, guarantee, below } = self;
+        asked.with(|it| it.reserve(asked.who, thread, &guarantee, below.as_deref())).map(ReserveReply::from)
+    }
+}
+
+impl Serve for Release {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<ReleaseReply, Fault> {
+        asked.with(|it| it.release(asked.who, self.thread))?;
+        Ok(ReleaseReply {})
+    }
+}
+
+impl Serve for Message {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<MessageReply, Fault> {
+        let Message { thread, parameter, value } = self;
+        asked.with(|it| it.message(asked.who, thread, &parameter, &value)).map(MessageReply::from)
+    }
+}
+
+impl Serve for Messenger {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<MessengerReply, Fault> {
+        asked.answer.descriptors.push(asked.with(Manager::messenger)?);
+        Ok(MessengerReply {})
+    }
 }
 
 impl<E: RunningEngine> Manager<E> {
@@ -250,6 +313,15 @@ impl<E: RunningEngine> Manager<E> {
             })?;
         }
         self.place(&thread, slot)
+    }
+
+    /// A descriptor through which a thread sends messages to its scheduler; the scheduler's policy defines their
+    /// meaning. Every user may have it: a thread's messages are about that thread alone.
+    ///
+    /// # Errors
+    /// The engine has none.
+    pub fn messenger(&mut self) -> Result<OwnedFd, Error> {
+        Ok(self.engine.messenger()?)
     }
 
     /// Puts a thread into a place. A guarantee that an earlier request gave the thread ends. The file's promise to

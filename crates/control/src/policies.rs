@@ -3,6 +3,7 @@
 //! An engine has one set of loaded policies. A change makes a new set, and with it the next engine, which is prepared
 //! while the current engine goes on and then takes over. Relies on the current engine going on when the next one fails.
 
+use crate::asked::{Asked, Serve};
 use crate::changes::change;
 use crate::engine::{HierarchyChange, PolicySource, Preparation, Prepared, RunningEngine};
 use crate::error::{Error, refused};
@@ -11,12 +12,14 @@ use crate::loaded::{LoadedPolicy, known, policy_of, presets};
 use crate::manager::{Manager, Peer};
 use crate::params::shown;
 use crate::tree::{Scheduler, Tree, named};
-use hls_client::interface::{self, Kind, LoadReply, LoadTimes, UnloadReply};
+use crate::varlink::Fault;
+use hls_client::interface::{self, Kind, LoadReply, LoadTimes, PoliciesReply, UnloadReply};
 use hls_core::limits::FIRST_LOADED;
 use hls_core::{CoreScheduler, ParamInfo, Params, PolicyInfo};
 use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::{Policies, Policy};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// A change of policies that has begun. Preparing the next engine takes seconds and does not need the manager.
@@ -56,6 +59,66 @@ pub(crate) struct Unload {
     /// Which of the loaded policies.
     at: usize,
     evacuate: bool,
+}
+
+impl Serve for interface::Policies {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<PoliciesReply, Fault> {
+        Ok(PoliciesReply { policies: asked.with(|it| Ok(it.policies()))? })
+    }
+}
+
+impl Serve for interface::Load {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<LoadReply, Fault> {
+        let interface::Load { name, path, text, replace } = self;
+        let source = PolicySource { number: 0, name, path: path.into(), text };
+        let begin = |it: &mut Manager<E>| it.begin_load(source, replace);
+        let turn = asked.with(|it| it.turn(asked.who))?;
+        asked.change(&turn, begin, Manager::finish_load)
+    }
+}
+
+impl Serve for interface::Unload {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<UnloadReply, Fault> {
+        let begin = |it: &mut Manager<E>| it.begin_unload(&self.name, self.evacuate);
+        let turn = asked.with(|it| it.turn(asked.who))?;
+        asked.change(&turn, begin, Manager::finish_unload)
+    }
+}
+
+/// The pause between the parts of a change of policies. Each part takes CPU time from the threads of the hierarchy;
+/// the pause keeps them from taking it out of the same period.
+const REST: Duration = Duration::from_millis(40);
+
+impl<E: RunningEngine> Asked<'_, E> {
+    /// Does an operation that may need a built-in policy which the engine was made without. If it does, and nothing
+    /// else is wrong with the request, an engine with that policy takes over for good, and the operation is done again.
+    pub(crate) fn with_policy<T>(
+        &self,
+        act: impl Fn(&mut Manager<E>) -> Result<T, Error>,
+    ) -> Result<T, Fault> {
+        let done = self.held(&act)?;
+        let Err(Error::LeftOut(policy)) = done else { return Ok(done?) };
+        let begin = |manager: &mut Manager<E>| manager.begin_bring_in(policy);
+        let turn = self.with(|it| Ok(it.turn.clone()))?;
+        self.change(&turn, begin, Manager::finish_bring_in)?;
+        self.with(act)
+    }
+
+    /// Makes a change of policies, one at a time. While the next engine is prepared, all other requests are answered.
+    fn change<W, R>(
+        &self,
+        turn: &Mutex<()>,
+        begin: impl FnOnce(&mut Manager<E>) -> Result<Change<E::NextEngine, W>, Error>,
+        finish: impl FnOnce(&mut Manager<E>, Ready<E::NextEngine, W>) -> Result<R, Error>,
+    ) -> Result<R, Fault> {
+        // The lock guards no data: a preparation that panicked has left nothing behind.
+        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        sleep(REST);
+        let change = self.with(begin)?;
+        let ready = change.prepare()?;
+        sleep(REST);
+        self.with(|it| finish(it, ready))
+    }
 }
 
 impl<E: RunningEngine> Manager<E> {

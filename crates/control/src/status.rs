@@ -2,14 +2,17 @@
 //!
 //! Relies on the tree for the promises and on the engine for how they were kept. Changes nothing.
 
+use crate::asked::{Asked, Serve};
 use crate::engine::{Counts, EngineError, Observed, Readings, RunningEngine, Thread};
 use crate::error::Error;
 use crate::manager::{Manager, Suspensions};
 use crate::tree::{Above, Tree};
+use crate::varlink::Fault;
 use hls_calculus::Guarantee;
-use hls_client::interface::{self, Decisions, Processor, StatusReply};
+use hls_client::interface::{self, Decisions, Processor, Status, StatusReply, Watch, WatchReply};
 use hls_core::CoreVp;
 use hls_core::pages::Decided;
+use serde_json::json;
 use std::collections::HashMap;
 
 /// What a VP was promised, and what it has had.
@@ -45,6 +48,25 @@ impl Sketch {
     /// The status, as of [`Manager::status`]. The tree and the suspensions are as they were when the sketch was made.
     pub(crate) fn status(mut self) -> Result<StatusReply, EngineError> {
         status(&self.tree, &self.suspensions, &mut *self.reader)
+    }
+}
+
+impl Serve for Status {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<StatusReply, Fault> {
+        match asked.with(Manager::sketch)? {
+            Some(sketch) => Ok(sketch.status().map_err(Error::from)?),
+            None => asked.with(Manager::status),
+        }
+    }
+}
+
+impl Serve for Watch {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<WatchReply, Fault> {
+        if !asked.wants_more {
+            return Err(Fault::of_service("ExpectedMore", json!({})));
+        }
+        asked.answer.subscription = Some(asked.with(|it| Ok(it.changes.subscribe()))?);
+        Ok(WatchReply { changes: vec![] })
     }
 }
 

@@ -6,13 +6,28 @@
 //! below that scheduler resumes it, or until the scheduler is destroyed. Relies on the engine to keep a thread
 //! suspended when it moves.
 
+use crate::asked::{Asked, Serve};
 use crate::changes::change;
 use crate::engine::{EngineError, HierarchyChange, RunningEngine};
 use crate::error::Error;
 use crate::manager::{Manager, Peer, Suspension};
-use hls_client::interface::{Change, Kind};
+use crate::varlink::Fault;
+use hls_client::interface::{Change, Kind, Resume, ResumeReply, Suspend, SuspendReply};
 use hls_core::About;
 use hls_engine::ThreadKey;
+
+impl Serve for Suspend {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<SuspendReply, Fault> {
+        let by = asked.with(|it| it.suspend(asked.who, self.thread, self.by.as_deref()))?;
+        Ok(SuspendReply { by })
+    }
+}
+
+impl Serve for Resume {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<ResumeReply, Fault> {
+        Ok(ResumeReply { by: asked.with(|it| it.resume(asked.who, self.thread))? })
+    }
+}
 
 impl<E: RunningEngine> Manager<E> {
     /// Suspends a thread in the name of a scheduler above it, at any distance; without a name, of its own scheduler.

@@ -5,6 +5,7 @@
 //! meanwhile; the new process asks for new pages. Relies on the engine for the pages, and to take them away with
 //! their scheduler.
 
+use crate::asked::{Asked, Serve};
 use crate::engine::{RunningEngine, Thread};
 use crate::error::{Error, after_undoing};
 use crate::evacuate::doomed;
@@ -12,8 +13,13 @@ use crate::manager::{Manager, Peer};
 use crate::operations::Granted;
 use crate::params::Reader;
 use crate::tree::{Scheduler, Slot};
-use hls_client::interface::DemoteReply;
+use crate::varlink::Fault;
+use hls_client::interface::{
+    self, CreateReply, Demote, DemoteReply, Grant, GrantReply, PagesReply, Promote, PromoteReply, Revoke,
+    RevokeReply,
+};
 use hls_client::{Pages, Texts};
+use hls_core::pages::VERSION;
 use hls_core::{PolicyInfo, pages};
 
 /// The policy of schedulers that are promoted.
@@ -31,6 +37,47 @@ pub struct Promoted {
     pub width: u16,
     /// Its pages.
     pub pages: Pages,
+}
+
+impl Serve for Promote {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<PromoteReply, Fault> {
+        let Promote { name, below, agent, parameters } = self;
+        let promote = |it: &mut Manager<E>| it.promote(asked.who, &name, &below, agent, &parameters);
+        let Promoted { granted, width, pages } = asked.with_policy(promote)?;
+        asked.answer.descriptors.extend([pages.kernel, pages.user]);
+        let CreateReply { scheduler, guarantee } = granted.into();
+        Ok(PromoteReply { scheduler, guarantee, width, version: VERSION })
+    }
+}
+
+impl Serve for interface::Pages {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<PagesReply, Fault> {
+        let (width, pages) = asked.with(|it| it.pages(asked.who, &self.name))?;
+        asked.answer.descriptors.extend([pages.kernel, pages.user]);
+        Ok(PagesReply { width, version: VERSION })
+    }
+}
+
+impl Serve for Demote {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<DemoteReply, Fault> {
+        asked.with(|it| it.demote(asked.who, &self.name))
+    }
+}
+
+impl Serve for Grant {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<GrantReply, Fault> {
+        let Grant { name, thread, urgency, slot } = self;
+        let numbers = [("urgency", urgency), ("slot", slot)];
+        let text = |(name, number): (&str, Option<u64>)| Some((name.to_owned(), number?.to_string()));
+        let texts = numbers.into_iter().filter_map(text).collect();
+        asked.with(|it| it.grant(asked.who, &name, thread, &texts)).map(GrantReply::from)
+    }
+}
+
+impl Serve for Revoke {
+    fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<RevokeReply, Fault> {
+        asked.with(|it| it.revoke(asked.who, self.thread)).map(RevokeReply::from)
+    }
 }
 
 impl<E: RunningEngine> Manager<E> {

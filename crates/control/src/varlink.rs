@@ -1,6 +1,7 @@
 //! The server's part of the Varlink protocol: reads calls, writes replies and errors. Relies on serde_json, which
 //! bounds the depth of what it reads. Never panics on any bytes.
 
+use crate::error::Error;
 use hls_client::interface::Failure;
 use hls_client::{InvalidParameter, Parameters, message};
 use serde_json::{Map, Value, json};
@@ -50,6 +51,22 @@ impl Fault {
 impl From<Failure> for Fault {
     fn from(failure: Failure) -> Fault {
         Fault { json: json!(failure), is_fatal: false }
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        let reason = error.to_string();
+        let failure = match error {
+            Error::Refused(refusal) => Failure::Refused { reason, mend: refusal.mend() },
+            Error::Denied(_) => Failure::Denied { reason },
+            Error::NotFound(_) => Failure::NotFound { reason },
+            Error::BadValue(_) => Failure::BadValue { reason },
+            Error::InUse(_) => Failure::InUse { reason },
+            Error::Ended => Failure::Ended { reason },
+            Error::LeftOut(_) | Error::Failed(_) => Failure::Failed { reason },
+        };
+        failure.into()
     }
 }
 

@@ -5,10 +5,11 @@
 
 use super::support::{ALICE, ALICES, BOBS, Native, manager, texts, with_server};
 use hls_client::interface::{Failure, Move, Policies, Promote, Status};
-use hls_client::{Client, ClientError, Texts};
+use hls_client::{Client, ClientError, DEFINITION, Texts};
 use hls_control::{Manager, Peer, answer};
 use serde_json::{Value, json};
 use std::sync::Mutex;
+use zlink_idl::{Interface, Method, Type};
 
 const ROOT: Peer = Peer::ROOT;
 /// A thread in the default scheduler.
@@ -39,27 +40,43 @@ fn busy() -> Manager<Native> {
     manager
 }
 
-/// Every method that asks the engine, with valid parameters.
-fn requests() -> Vec<(&'static str, Value)> {
+/// Methods that ask the engine nothing, or much else before. Their tests are in policies.rs and server.rs.
+const ELSEWHERE: [&str; 4] = ["Load", "Policies", "Unload", "Watch"];
+
+/// What a parameter of this name may be; which of these is valid depends on the method.
+fn values(parameter: &str) -> Vec<Value> {
     let [_, child, held] = ALICES;
-    let share = json!({ "share": "2" });
-    vec![
-        ("Status", json!({})),
-        ("Create", json!({ "policy": "round-robin", "name": "N", "below": "ALICE", "parameters": share })),
-        ("Destroy", json!({ "name": "EMPTY" })),
-        ("Move", json!({ "thread": FREE, "to": "ALICE", "parameters": share })),
-        ("Reserve", json!({ "thread": FREE, "guarantee": "RESBH 1ms 50ms" })),
-        ("Release", json!({ "thread": held })),
-        ("Message", json!({ "thread": held, "parameter": "share", "value": "3" })),
-        ("Messenger", json!({})),
-        ("Promote", json!({ "name": "N", "below": "ALICE", "agent": FREE, "parameters": share })),
-        ("Pages", json!({ "name": "U" })),
-        ("Demote", json!({ "name": "U" })),
-        ("Grant", json!({ "name": "U", "thread": FREE })),
-        ("Revoke", json!({ "thread": child })),
-        ("Suspend", json!({ "thread": FREE, "by": "FP" })),
-        ("Resume", json!({ "thread": child })),
-    ]
+    match parameter {
+        "thread" => vec![json!(FREE), json!(child), json!(held)],
+        "agent" => vec![json!(FREE)],
+        "name" => vec![json!("N"), json!("U"), json!("EMPTY")],
+        "below" | "to" => vec![json!("ALICE")],
+        "by" => vec![json!("FP")],
+        "policy" => vec![json!("round-robin")],
+        "guarantee" => vec![json!("RESBH 1ms 50ms")],
+        "parameters" => vec![json!({ "share": "2" })],
+        "parameter" => vec![json!("share")],
+        "value" => vec![json!("3")],
+        "urgency" | "slot" => vec![],
+        other => panic!("no value for the parameter `{other}` of a request"),
+    }
+}
+
+/// All ways to give a method parameters that have these values. Optional parameters may be absent.
+fn all_parameters(method: &Method) -> Vec<Value> {
+    let mut all = vec![json!({})];
+    for input in method.inputs() {
+        let (name, is_optional) = (input.name().as_str(), matches!(input.ty(), Type::Optional(_)));
+        let with = |value: Value| {
+            all.iter().cloned().map(move |mut parameters| {
+                parameters[name] = value.clone();
+                parameters
+            })
+        };
+        let given: Vec<Value> = values(name).into_iter().flat_map(with).collect();
+        all = if is_optional { [all, given].concat() } else { given };
+    }
+    all
 }
 
 /// The error of the answer; `None`: it was done.
@@ -72,21 +89,37 @@ fn error_of(manager: Manager<Native>, method: &str, parameters: &Value) -> Optio
 
 #[test]
 fn whenever_a_run_ends_its_answer_is_that_it_has_ended() {
-    for (method, parameters) in requests() {
-        let after = |questions| {
-            let mut manager = busy();
-            manager.engine().ends_after = Some(questions);
-            error_of(manager, method, &parameters)
-        };
-        let until = (0..MOST).find(|questions| match after(*questions) {
-            None => true,
-            Some(error) => {
-                assert_eq!(error, "hls.Control.Ended", "{method} after {questions} questions");
-                false
-            }
-        });
-        assert!(until.is_some_and(|questions| questions > 0), "{method} asks the engine, but not for ever");
+    let interface = Interface::try_from(DEFINITION).unwrap();
+    let methods: Vec<&Method> =
+        interface.methods().filter(|method| !ELSEWHERE.contains(&method.name().as_str())).collect();
+    assert_eq!(methods.len() + ELSEWHERE.len(), interface.methods().count(), "a method is unknown");
+    for method in methods {
+        let name = method.name().as_str();
+        let valid = |parameters: &Value| error_of(busy(), name, parameters).is_none();
+        let requests: Vec<Value> = all_parameters(method).into_iter().filter(valid).collect();
+        assert!(!requests.is_empty(), "{name}: no request of this test is valid");
+        requests.iter().for_each(|parameters| it_may_end_whenever(name, parameters));
     }
+}
+
+/// Has the run end before each question that the request asks the engine.
+fn it_may_end_whenever(method: &str, parameters: &Value) {
+    let after = |questions| {
+        let mut manager = busy();
+        manager.engine().ends_after = Some(questions);
+        error_of(manager, method, parameters)
+    };
+    let until = (0..MOST).find(|questions| match after(*questions) {
+        None => true,
+        Some(error) => {
+            assert_eq!(error, "hls.Control.Ended", "{method} {parameters} after {questions} questions");
+            false
+        }
+    });
+    assert!(
+        until.is_some_and(|questions| questions > 0),
+        "{method} {parameters} asks the engine, but not for ever"
+    );
 }
 
 /// Without a request, nothing is considered gone because the run has ended.

@@ -14,7 +14,7 @@
 //! neighbour has a CPU if it wants one, and no agent has had more than its allowance.
 
 use hls_core::pages::{HELD, Knows, UserWord, decision, slice};
-use hls_core::{CoreVp, Params, PolicyInfo, VpState, policies};
+use hls_core::{About, CoreVp, Params, PolicyInfo, VpState, policies};
 use hls_scenario::{Event, EventInWords, Stage};
 use hls_units::Nanos;
 
@@ -84,7 +84,7 @@ impl Trial {
                 let slot = if thread == 0 { 0 } else { ANY };
                 let params = one(&[thread as u64, slot]);
                 self.perform(&Event::Thread { number: agent(number) + thread, below: number, params });
-                self.perform(&Event::Wake(agent(number) + thread));
+                self.perform(&Event::Call(agent(number) + thread, About::request()));
             }
         }
         let last = agent(self.depth) + THREADS - 1;
@@ -171,17 +171,17 @@ impl Input<'_> {
 
     fn event(&mut self, cpus: u16) -> Event {
         match self.below(24) {
-            0..2 => Event::Wake(self.thread()),
-            2 => Event::Block(self.thread()),
-            3..5 => Event::Yield(self.thread()),
-            5 => Event::Stall(self.thread()),
-            6 => Event::Wake(NEIGHBOUR),
-            7 => Event::Block(NEIGHBOUR),
+            0..2 => Event::Call(self.thread(), About::request()),
+            2 => Event::Call(self.thread(), About::release()),
+            3..5 => Event::Call(self.thread(), About::yield_now()),
+            5 => Event::Call(self.thread(), About::stall()),
+            6 => Event::Call(NEIGHBOUR, About::request()),
+            7 => Event::Call(NEIGHBOUR, About::release()),
             8..10 => Event::Pass(self.time()),
             10..12 => Event::Settle,
             12 => Event::Reach,
             13 => Event::Steal(self.below(cpus.into()) as u16, self.time()),
-            14 => Event::Bind(self.thread(), self.word()),
+            14 => Event::Call(self.thread(), About::set_affinity(self.word())),
             15 => {
                 self.threads += 1;
                 Event::Thread { number: self.threads, below: self.scheduler(), params: self.place() }
@@ -190,7 +190,8 @@ impl Input<'_> {
             17 => Event::Move(self.no_agent(), self.below(self.depth + 1) as usize, self.place()),
             18 => {
                 let (thread, param) = (self.no_agent(), self.below(3) as u32);
-                Event::Set(thread, param, if param == 0 { self.below(4) } else { self.byte().into() })
+                let value = if param == 0 { self.below(4) } else { self.byte().into() };
+                Event::Call(thread, About::set_param(param, value))
             }
             19 if self.below(2) == 0 => Event::Offline(self.below(cpus.into()) as u16),
             19 => Event::Online(self.below(cpus.into()) as u16),

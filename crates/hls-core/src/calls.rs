@@ -91,14 +91,48 @@ pub struct About {
 }
 
 impl About {
+    fn new(op: Op) -> About {
+        About { op, call: Call::default() }
+    }
+
+    /// The thread becomes runnable.
+    pub fn request() -> About {
+        About::new(Op::Request)
+    }
+
+    /// The thread blocks.
+    pub fn release() -> About {
+        About::new(Op::Release)
+    }
+
+    /// The thread stalls: it is not done, but waits for memory or for a disk.
+    pub fn stall() -> About {
+        About::new(Op::Stall)
+    }
+
+    /// The running thread lets other children of its scheduler go first.
+    pub fn yield_now() -> About {
+        About::new(Op::Yield)
+    }
+
     /// [`Calls::move_to`].
     pub fn move_to(parent: CoreScheduler, params: Params) -> About {
         About { op: Op::Move, call: Call { b: parent.0, params: params.0, ..Call::default() } }
     }
 
+    /// [`Calls::set_affinity`].
+    pub fn set_affinity(cpus: u64) -> About {
+        About { op: Op::SetAffinity, call: Call { value: cpus, ..Call::default() } }
+    }
+
     /// [`Calls::set_param`].
     pub fn set_param(param: u32, value: u64) -> About {
         About { op: Op::SetParam, call: Call { b: param, value, ..Call::default() } }
+    }
+
+    /// [`Calls::tell`].
+    pub fn tell(message: u32, payload: Params) -> About {
+        About { op: Op::Tell, call: Call { b: message, params: payload.0, ..Call::default() } }
     }
 
     /// [`Calls::suspend`].
@@ -118,9 +152,10 @@ pub trait Calls {
     /// What can be read of it.
     fn view(&mut self) -> &View;
 
-    /// Makes a call about this VP.
-    fn make_about(&mut self, vp: CoreVp, About { op, call }: About, now: Nanos) -> Result<(), CoreError> {
-        self.make(op, Call { now_ns: now.0, a: vp.0, ..call }).and_then(answer).map(drop)
+    /// Makes a call about this VP; returns the answer to a message, otherwise 0.
+    fn make_about(&mut self, vp: CoreVp, About { op, call }: About, now: Nanos) -> Result<u32, CoreError> {
+        let result = self.make(op, Call { now_ns: now.0, a: vp.0, ..call })?;
+        if op.is_event_of_a_thread() { Ok(0) } else { answer(result) }
     }
 
     /// Adds a CPU to the domain.
@@ -193,12 +228,12 @@ pub trait Calls {
         params: Params,
         now: Nanos,
     ) -> Result<(), CoreError> {
-        self.make_about(vp, About::move_to(parent, params), now)
+        self.make_about(vp, About::move_to(parent, params), now).map(drop)
     }
 
     /// Gives a thread an affinity: the CPUs with a set bit in `cpus`.
     fn set_affinity(&mut self, vp: CoreVp, cpus: u64, now: Nanos) -> Result<(), CoreError> {
-        self.make(Op::SetAffinity, Call { value: cpus, ..Call::at(now, vp.0) }).and_then(answer).map(drop)
+        self.make_about(vp, About::set_affinity(cpus), now).map(drop)
     }
 
     /// Records the changes of a VP's state from now on, beginning with its present state; with `false`, stops
@@ -209,12 +244,12 @@ pub trait Calls {
 
     /// Sets parameter number `param` of a VP below its scheduler. A refusal changes nothing.
     fn set_param(&mut self, vp: CoreVp, param: u32, value: u64, now: Nanos) -> Result<(), CoreError> {
-        self.make_about(vp, About::set_param(param, value), now)
+        self.make_about(vp, About::set_param(param, value), now).map(drop)
     }
 
     /// Sends the scheduler above a VP message number `message` of its policy's list; returns the policy's answer.
     fn tell(&mut self, vp: CoreVp, message: u32, payload: Params, now: Nanos) -> Result<u32, CoreError> {
-        self.make(Op::Tell, Call { b: message, params: payload.0, ..Call::at(now, vp.0) }).and_then(answer)
+        self.make_about(vp, About::tell(message, payload), now)
     }
 
     /// Gives a scheduler another policy in place of its own. A refusal changes nothing, except if the new policy
@@ -239,6 +274,6 @@ pub trait Calls {
     /// Suspends a thread, or resumes it. Its scheduler sees a suspended thread as blocked, even if it is runnable. No
     /// effect if the thread is in that state already.
     fn suspend(&mut self, vp: CoreVp, on: bool, now: Nanos) -> Result<(), CoreError> {
-        self.make_about(vp, About::suspend(on), now)
+        self.make_about(vp, About::suspend(on), now).map(drop)
     }
 }

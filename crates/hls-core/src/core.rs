@@ -62,7 +62,10 @@ impl DerefMut for Core {
 }
 
 impl Calls for Core {
+    /// Panics on an index that no VP or CPU can have: a programmer's error.
     fn make(&mut self, op: Op, call: Call) -> Result<i64, CoreError> {
+        let call = Call { op: op as u32, ..call };
+        assert!(call.is_sound(), "the index is out of range: {call}");
         Ok(self.call(op, call))
     }
 

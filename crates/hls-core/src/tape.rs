@@ -57,6 +57,13 @@ mirror! {
     }
 }
 
+impl Op {
+    /// Whether a thread does this, so that the core never refuses it; it returns CPUs.
+    pub(crate) fn is_event_of_a_thread(self) -> bool {
+        matches!(self, Op::Request | Op::Release | Op::Stall | Op::Yield)
+    }
+}
+
 impl Call {
     /// A call at a time about a VP or a CPU.
     pub(crate) fn at(now: Nanos, a: u32) -> Call {
@@ -68,7 +75,7 @@ impl Call {
     pub fn is_sound(&self) -> bool {
         let end = match Op::from_number(self.op) {
             None => 0,
-            Some(Op::Request | Op::Release | Op::Stall | Op::Yield) => limits::MAX_VPS,
+            Some(op) if op.is_event_of_a_thread() => limits::MAX_VPS,
             Some(Op::Expire | Op::Steal | Op::ExpiresAt | Op::Schedule) => limits::MAX_CPUS,
             Some(_) => return true,
         };

@@ -8,7 +8,7 @@ use crate::random::Random;
 use crate::tree::{Tree, What};
 use crate::{Event, Script};
 use hls_core::pages::{EVENT_KINDS, HELD, Knows, PageEvent, UserWord, decision, slice};
-use hls_core::{ParamInfo, Params, PolicyInfo, limits};
+use hls_core::{About, ParamInfo, Params, PolicyInfo, limits};
 use hls_units::Nanos;
 use std::mem::take;
 
@@ -95,7 +95,7 @@ impl<'p> Drawer<'p> {
         for thread in self.threads.clone() {
             if self.random.once_in(3) {
                 let cpus = self.some_cpus();
-                self.events.push(Event::Bind(thread, cpus));
+                self.events.push(Event::Call(thread, About::set_affinity(cpus)));
             }
         }
     }
@@ -187,8 +187,8 @@ impl Drawer<'_> {
             let Some(&thread) = self.random.pick(&self.threads) else { return };
             let event = match self.random.below(4) {
                 0 => Event::Settle,
-                1 => Event::Block(thread),
-                _ => Event::Wake(thread),
+                1 => Event::Call(thread, About::release()),
+                _ => Event::Call(thread, About::request()),
             };
             self.events.push(event);
         }
@@ -247,14 +247,14 @@ impl Drawer<'_> {
 
     fn draw_event(&mut self, thread: usize) {
         let event = match self.random.below(16) {
-            0..6 => Event::Wake(thread),
-            6..9 => Event::Block(thread),
-            9 if self.random.once_in(4) => Event::Suspend(thread),
-            9 => Event::Stall(thread),
-            10 if self.random.once_in(4) => Event::Resume(thread),
-            10 => Event::Yield(thread),
+            0..6 => Event::Call(thread, About::request()),
+            6..9 => Event::Call(thread, About::release()),
+            9 if self.random.once_in(4) => Event::Call(thread, About::suspend(true)),
+            9 => Event::Call(thread, About::stall()),
+            10 if self.random.once_in(4) => Event::Call(thread, About::suspend(false)),
+            10 => Event::Call(thread, About::yield_now()),
             11 if self.random.once_in(2) => self.offline_or_online(),
-            11 => Event::Bind(thread, self.some_cpus()),
+            11 => Event::Call(thread, About::set_affinity(self.some_cpus())),
             12 => {
                 self.threads.retain(|&other| other != thread);
                 Event::Leave(thread)
@@ -293,11 +293,13 @@ impl Drawer<'_> {
         let messages = self.tried.map_or(&[][..], |tried| &tried.messages);
         let number = self.random.below(messages.len() as u64 + 1);
         match messages.get(number as usize) {
-            Some(message) => Event::Tell(thread, number as u32, self.params(&message.fields)),
-            None if self.random.once_in(4) => Event::Tell(thread, number as u32, Params::default()),
+            Some(message) => Event::Call(thread, About::tell(number as u32, self.params(&message.fields))),
+            None if self.random.once_in(4) => {
+                Event::Call(thread, About::tell(number as u32, Params::default()))
+            }
             None => {
                 let value = self.random.below(40) * MS.pow(self.random.below(2) as u32);
-                Event::Set(thread, self.random.below(3) as u32, value)
+                Event::Call(thread, About::set_param(self.random.below(3) as u32, value))
             }
         }
     }

@@ -2,7 +2,7 @@
 //! event does nothing if the core refuses it, or if it names a scheduler or thread that does not exist: so any part of
 //! a script is a script.
 
-use hls_core::{Params, PolicyInfo};
+use hls_core::{About, Call, Op, Params, PolicyInfo};
 use hls_units::Nanos;
 use std::fmt;
 
@@ -36,26 +36,10 @@ pub enum Event {
     Reach,
     /// An interrupt takes the CPU for this long.
     Steal(u16, Nanos),
-    /// The thread wants a CPU.
-    Wake(usize),
-    /// The thread wants no CPU any more.
-    Block(usize),
-    /// The thread wants no CPU until a page or a disk has come.
-    Stall(usize),
-    /// The thread lets others go first.
-    Yield(usize),
-    /// The thread is suspended: it gets no CPU until it is resumed.
-    Suspend(usize),
-    /// The thread is resumed.
-    Resume(usize),
-    /// The thread is bound to these CPUs, a bit each.
-    Bind(usize, u64),
+    /// This call is made about the thread.
+    Call(usize, About),
     /// The thread ends.
     Leave(usize),
-    /// The parameter of this number of the thread's VP gets this value.
-    Set(usize, u32, u64),
-    /// The thread sends its scheduler the message of this number, with its fields.
-    Tell(usize, u32, Params),
     /// The thread moves below another scheduler, with these parameters there.
     Move(usize, usize, Params),
     /// A process writes a word into the user page of its scheduler. The numbers of events are not known when a script
@@ -110,20 +94,8 @@ impl fmt::Display for EventInWords<'_> {
             Event::Pass(length) => write!(f, "{length} pass"),
             Event::Reach => f.write_str("time passes up to the next timer or end of a slice"),
             Event::Steal(cpu, length) => write!(f, "interrupts take CPU {cpu} for {length}"),
-            Event::Wake(thread) => write!(f, "thread {thread} wakes up"),
-            Event::Block(thread) => write!(f, "thread {thread} blocks"),
-            Event::Stall(thread) => write!(f, "thread {thread} stalls"),
-            Event::Yield(thread) => write!(f, "thread {thread} yields"),
-            Event::Suspend(thread) => write!(f, "thread {thread} is suspended"),
-            Event::Resume(thread) => write!(f, "thread {thread} is resumed"),
-            Event::Bind(thread, cpus) => write!(f, "thread {thread} is bound to CPUs {cpus:#b}"),
+            Event::Call(thread, about) => write!(f, "thread {thread} {}", AboutInWords(about)),
             Event::Leave(thread) => write!(f, "thread {thread} ends"),
-            Event::Set(thread, param, value) => {
-                write!(f, "thread {thread} has its parameter {param} set to {value}")
-            }
-            Event::Tell(thread, message, payload) => {
-                write!(f, "thread {thread} sends message {message} with {}", Values(payload))
-            }
             Event::Move(thread, to, params) => {
                 write!(f, "thread {thread} moves to scheduler {to} with {}", Values(params))
             }
@@ -141,6 +113,26 @@ impl fmt::Display for EventInWords<'_> {
             Event::Online(cpu) => write!(f, "CPU {cpu} is back"),
             Event::Settle => f.write_str("decisions are taken"),
             Event::Alone(thread, length) => write!(f, "for {length} only thread {thread} wants a CPU"),
+        }
+    }
+}
+
+/// What a call says of a thread.
+struct AboutInWords<'c>(&'c About);
+
+impl fmt::Display for AboutInWords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let About { op, call: Call { b, value, params, .. } } = self.0;
+        match op {
+            Op::Request => f.write_str("wakes up"),
+            Op::Release => f.write_str("blocks"),
+            Op::Stall => f.write_str("stalls"),
+            Op::Yield => f.write_str("yields"),
+            Op::Suspend => f.write_str(if *b == 0 { "is resumed" } else { "is suspended" }),
+            Op::SetAffinity => write!(f, "is bound to CPUs {value:#b}"),
+            Op::SetParam => write!(f, "has its parameter {b} set to {value}"),
+            Op::Tell => write!(f, "sends message {b} with {}", Values(&Params(*params))),
+            op => write!(f, "has the call {op:?} of {b}, {value} and {}", Values(&Params(*params))),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{Event, Failure, Machine};
 use hls_core::pages::UserWord;
-use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Library, Params, View, VpState, policies};
+use hls_core::{About, Calls, CoreError, CoreScheduler, CoreVp, Library, Params, View, VpState, policies};
 use hls_units::Nanos;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -60,18 +60,8 @@ impl Stage {
             Event::RenewPages(scheduler) => self.renew_pages(*scheduler),
             Event::Offline(cpu) => self.machine.offline(*cpu),
             Event::Online(cpu) => self.machine.core.online(*cpu, self.machine.now),
-            Event::Wake(thread)
-            | Event::Block(thread)
-            | Event::Stall(thread)
-            | Event::Yield(thread)
-            | Event::Suspend(thread)
-            | Event::Resume(thread)
-            | Event::Bind(thread, _)
-            | Event::Leave(thread)
-            | Event::Set(thread, ..)
-            | Event::Tell(thread, ..) => {
-                self.threads.get(thread).copied().map_or(Ok(()), |vp| self.carry_out_for_thread(event, vp))
-            }
+            Event::Call(thread, about) => self.call(*thread, *about),
+            Event::Leave(thread) => self.remove_thread(*thread),
         };
         match self.machine.disabled_policies.last() {
             Some(disabled) if !self.forgives => Err(Failure::PolicyDisabled(*disabled)),
@@ -110,28 +100,6 @@ impl Stage {
         }
     }
 
-    /// Carries out an event that concerns the thread of this VP alone.
-    fn carry_out_for_thread(&mut self, event: &Event, vp: CoreVp) -> Result<(), CoreError> {
-        let (core, now) = (&mut self.machine.core, self.machine.now);
-        match event {
-            Event::Wake(_) => core.request(vp, now),
-            Event::Block(_) => core.release(vp, now),
-            Event::Stall(_) => core.stall(vp, now),
-            Event::Yield(_) => core.yield_now(vp, now),
-            Event::Suspend(_) => core.suspend(vp, true, now)?,
-            Event::Resume(_) => core.suspend(vp, false, now)?,
-            Event::Bind(_, cpus) => core.set_affinity(vp, *cpus, now)?,
-            Event::Set(_, param, value) => core.set_param(vp, *param, *value, now)?,
-            Event::Tell(_, message, payload) => drop(core.tell(vp, *message, *payload, now)?),
-            Event::Leave(thread) => {
-                core.detach(vp, now)?;
-                self.threads.remove(thread);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
     fn add_scheduler(
         &mut self,
         number: usize,
@@ -164,8 +132,20 @@ impl Stage {
         self.machine.core.watch(vp, number % 2 == 1)
     }
 
+    fn remove_thread(&mut self, thread: usize) -> Result<(), CoreError> {
+        let vp = self.vp(thread).ok_or(CoreError::NotFound)?;
+        self.machine.core.detach(vp, self.machine.now)?;
+        self.threads.remove(&thread);
+        Ok(())
+    }
+
+    fn call(&mut self, thread: usize, about: About) -> Result<(), CoreError> {
+        let vp = self.vp(thread).ok_or(CoreError::NotFound)?;
+        self.machine.core.make_about(vp, about, self.machine.now).map(drop)
+    }
+
     fn move_thread(&mut self, thread: usize, to: usize, params: Params) -> Result<(), CoreError> {
-        let vp = *self.threads.get(&thread).ok_or(CoreError::NotFound)?;
+        let vp = self.vp(thread).ok_or(CoreError::NotFound)?;
         let to = *self.schedulers.get(&to).ok_or(CoreError::NotFound)?;
         self.machine.core.move_to(vp, to, params, self.machine.now)
     }

@@ -117,7 +117,7 @@ impl ChangeableEngine for Simulation {
     fn call_about(&mut self, tid: u32, about: About) -> Result<CoreVp, CoreError> {
         let core_vp = self.core_vp(ObservedVp(tid))?;
         self.charge_up_to_now();
-        self.built.core.make_about(core_vp, about, self.now).map(|()| core_vp)
+        self.built.core.make_about(core_vp, about, self.now).map(|_| core_vp)
     }
 
     fn close_place(&mut self, vp: ObservedVp) -> Option<CoreScheduler> {

@@ -277,7 +277,7 @@ impl Native {
             }
             HierarchyChange::CallAbout { thread, about } => {
                 self.living(thread)?;
-                self.call(|core, now| Ok(core.make_about(thread.vp, about, now)?))
+                self.call(|core, now| Ok(core.make_about(thread.vp, about, now).map(drop)?))
             }
             HierarchyChange::CreateScheduler { .. } | HierarchyChange::AttachScheduler { .. } => {
                 unreachable!("these create something")

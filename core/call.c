@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Makes calls of the core's entry points that are given as data. */
+#include "call.h"
+
+/* Makes the call and writes its result into it. Returns 0, or -HLS_E_NOT_FOUND: there is no such entry point. */
+static __always_inline s64 hls_make_call(hls_t *h, call_t *c)
+{
+#define CASE(number, name, call)  \
+	case number:              \
+		c->result = call; \
+		return 0;
+	switch (c->op) {
+		HLS_CALLS(CASE)
+	}
+#undef CASE
+	return -HLS_E_NOT_FOUND;
+}
