@@ -37,25 +37,12 @@
  * `warp-limit` of CPU time (L). L is renewed at a wake-up, at `on`, and when a bar ends, if the VP last ran warped at
  * least `unwarp` (U) ago. What is left of L survives a shorter sleep: otherwise any wait for a lock would end the warp.
  *
- * For a nested BVT scheduler that holds one VP and has children with warps, `warp` is a cap: its VP is warped by as
- * much as the child that it runs, or would run. So a warped thread goes ahead of its siblings, and its scheduler ahead
- * of its own siblings (section 3 of the paper, direct mode; but what is passed on is CPU time, as the virtual times of
- * two schedulers have nothing in common). If the nested scheduler has a `threshold`, its VP is warped by all of `warp`
- * while that child is warped by at least the threshold, and otherwise not at all.
+ * Where this differs from the paper: a RUNNING VP is compared by an A that includes its run until now; L is CPU time,
+ * which no preemption renews; A never decreases, and is compared as a point on a circle; the remainder of a division by
+ * a share is carried over.
  *
- * Where this differs from the paper: time is charged to the nanosecond, unless a `unit` is given (the paper's minimum
- * charging unit, of 100 us: then a VP that is often preempted early gets less than its share, and nothing is promised);
- * a RUNNING VP is compared by an A that includes its run until now; L is CPU time, which no preemption renews; A never
- * decreases, and is compared as a point on a circle. In the paper a VP that sleeps against its will (a page fault)
- * holds back the scheduler's virtual time, so that every VP that sleeps meanwhile resumes with its old A: one fault
- * costs the others without limit. Here that time does not wait; but a VP that wakes up from such a sleep may keep an A
- * that is behind the scheduler's virtual time by `stall-credit` (G) of CPU time.
- *
- * On several CPUs, each CPU picks the READY VP with the least E; the E of a VP that last ran on another CPU counts as
- * later by `migration` (M). There, guarantees exist only for equal shares without warps: a light VP beside a heavy one
- * gets ahead of the scheduler's virtual time without limit.
- *
- * The remainder of a division by a share is carried over.
+ * Four extensions follow the algorithm, each in a section of its own: units, stalls, several CPUs, and warps of nested
+ * schedulers. An extension that a hierarchy does not use changes nothing.
  */
 #include "../core/virtual_time.h"
 
@@ -129,17 +116,23 @@ struct bvt_vp {
 
 POLICY_WORDS(bvt);
 
+/* What the algorithm asks the extensions. */
+static u64 bvt_units(hls_t *h, u32 s, u64 used_ns);
+static u64 bvt_credit(hls_t *h, u32 s, u32 v);
+static u64 bvt_penalty(hls_t *h, u32 s, u32 v, u32 cpu);
+static u32 __arena *bvt_tree_of(hls_t *h, u32 s, u32 v);
+static void bvt_note_home(hls_t *h, u32 s, u32 v);
+HLS_RARE_FUNC u32 bvt_first_of_homes(hls_t *h __arg_arena, u32 s, u32 cpu);
+static u64 bvt_warp_ns(hls_t *h, u32 v);
+HLS_RARE_FUNC u32 bvt_tell_of(hls_t *h __arg_arena, u32 s, u32 v);
+static void bvt_has_changed(hls_t *h, u32 s);
+
+/* THE ALGORITHM: virtual times, A and E. */
+
 /* CPU time of v as virtual time, rounded down. */
 static u64 bvt_of(hls_t *h, u32 v, u64 ns)
 {
 	return virtual_of(ns, h->vp[v].param[BVT_SHARE]);
-}
-
-/* The CPU time that v may get ahead of its turn while WARPED; a nested scheduler may tell a lesser warp. */
-static u64 bvt_warp_ns(hls_t *h, u32 v)
-{
-	u64 warp_ns = h->vp[v].param[BVT_WARP], told = hls_told(h, v, HLS_TOLD_WARP);
-	return told && told - 1 < warp_ns ? told - 1 : warp_ns;
 }
 
 /* By how much virtual time v, which wants a CPU, is warped now. */
@@ -175,25 +168,21 @@ static u64 bvt_running_effective(hls_t *h, u32 v)
 	return bvt_running_actual(h, v) - bvt_warp(h, v);
 }
 
-/*
- * The penalty that is added to E of the READY v on this CPU. It does not depend on v's share, so that the VPs that last
- * ran on one CPU have one order. BARRED VPs migrate for free: they lie in one search tree for all CPUs. A scheduler
- * that holds one VP, which may itself migrate, has no penalty: its guarantees are for that case.
- */
-static u64 bvt_penalty(hls_t *h, u32 s, u32 v, u32 cpu)
-{
-	const vp_t *vp = &h->vp[v];
-	const scheduler_t *sched = &h->scheduler[s];
-	u64 migration_ns = sched->nr_up > 1 ? sched->param[BVT_MIGRATION] : 0;
-	bool is_elsewhere = vp->nr_grants && vp->cpu != cpu && POLICY_VP(bvt, v)->state != BVT_BARRED;
-	return migration_ns && is_elsewhere ? virtual_of(migration_ns, 1) : 0;
-}
-
 /* E of the READY v on this CPU, with the penalty. */
 static u64 bvt_effective_on(hls_t *h, u32 s, u32 v, u32 cpu)
 {
 	return bvt_effective(h, v) + bvt_penalty(h, s, v, cpu);
 }
+
+/* Returns v or w, the one with the lesser E on this CPU; 0 means none. */
+static u32 bvt_earlier(hls_t *h, u32 s, u32 v, u32 w, u32 cpu)
+{
+	if (!v || !w)
+		return v ? v : w;
+	return virtual_before(bvt_effective_on(h, s, w, cpu), bvt_effective_on(h, s, v, cpu)) ? w : v;
+}
+
+/* THE ALGORITHM: the queues of the READY VPs, and the first of them. */
 
 /* Whether v lies in a search tree by E, and in the heap by A. */
 static bool bvt_is_apart(hls_t *h, u32 s, u32 v)
@@ -201,31 +190,19 @@ static bool bvt_is_apart(hls_t *h, u32 s, u32 v)
 	return queue_is_pinned(h, v) || h->vp[v].param[BVT_WARP] || h->scheduler[s].param[BVT_MIGRATION];
 }
 
-static u32 bvt_home(hls_t *h, u32 v)
-{
-	return h->vp[v].cpu & (HLS_MAX_CPUS - 1);
-}
-
 static void bvt_enqueue_apart(hls_t *h, u32 s, u32 v)
 {
-	bvt_t *bvt = POLICY_STATE(bvt, s);
-	u32 home = bvt_home(h, v);
-	bool has_home = h->scheduler[s].param[BVT_MIGRATION];
-	queue_push_tree(h, has_home ? &bvt->home[home] : &bvt->ready.tree, v, bvt_effective(h, v), h->seq);
-	if (has_home)
-		bvt->homes |= 1ULL << home;
-	heap_push(h, &bvt->actuals, v, POLICY_VP(bvt, v)->actual, h->seq++);
+	u32 __arena *tree = bvt_tree_of(h, s, v);
+	queue_push_tree(h, tree, v, bvt_effective(h, v), h->seq);
+	bvt_note_home(h, s, v);
+	heap_push(h, &POLICY_STATE(bvt, s)->actuals, v, POLICY_VP(bvt, v)->actual, h->seq++);
 }
 
 static void bvt_dequeue_apart(hls_t *h, u32 s, u32 v)
 {
-	bvt_t *bvt = POLICY_STATE(bvt, s);
-	u32 home = bvt_home(h, v);
-	bool has_home = h->scheduler[s].param[BVT_MIGRATION];
-	queue_remove_tree(h, has_home ? &bvt->home[home] : &bvt->ready.tree, v);
-	if (has_home && !bvt->home[home])
-		bvt->homes &= ~(1ULL << home);
-	heap_remove(h, &bvt->actuals, v);
+	queue_remove_tree(h, bvt_tree_of(h, s, v), v);
+	bvt_note_home(h, s, v);
+	heap_remove(h, &POLICY_STATE(bvt, s)->actuals, v);
 }
 
 static u64 bvt_bar_end(hls_t *h, u32 v)
@@ -268,29 +245,6 @@ static void bvt_dequeue(hls_t *h, u32 s, u32 v)
 	}
 }
 
-/* Returns v or w, the one with the lesser E on this CPU; 0 means none. */
-static u32 bvt_earlier(hls_t *h, u32 s, u32 v, u32 w, u32 cpu)
-{
-	if (!v || !w)
-		return v ? v : w;
-	return virtual_before(bvt_effective_on(h, s, w, cpu), bvt_effective_on(h, s, v, cpu)) ? w : v;
-}
-
-/* Of the first VPs of all CPUs' search trees, the one with the least E on this CPU. */
-HLS_RARE_FUNC u32 bvt_first_of_homes(hls_t *h __arg_arena, u32 s, u32 cpu)
-{
-	bvt_t *bvt = POLICY_STATE(bvt, s);
-	u64 homes = bvt->homes;
-	u32 first = 0;
-	for (u32 i = opaque(0); i < HLS_MAX_CPUS && homes && can_loop; i++) {
-		u32 home = __builtin_ctzll(homes) & (HLS_MAX_CPUS - 1);
-		homes &= homes - 1;
-		u32 v = queue_first_usable_of_tree(h, bvt->home[home], cpu);
-		first = bvt_earlier(h, s, first, v, cpu);
-	}
-	return first;
-}
-
 /* The READY VP with the least E that can use the CPU; 0: none. */
 HLS_RARE_BODY u32 bvt_first(hls_t *h, u32 s, u32 cpu)
 {
@@ -299,6 +253,8 @@ HLS_RARE_BODY u32 bvt_first(hls_t *h, u32 s, u32 cpu)
 	u32 first = bvt->homes ? bvt_first_of_homes(h, s, cpu) : queue_first_usable(h, &bvt->ready, cpu);
 	return bvt_earlier(h, s, first, barred, cpu);
 }
+
+/* THE ALGORITHM: the scheduler's virtual time. */
 
 /* `least`, or A of v if that is less; v is READY, or 0. */
 static u64 bvt_lesser(hls_t *h, u32 v, u64 least)
@@ -342,79 +298,7 @@ static void bvt_advance(hls_t *h, u32 s)
 	bvt_advance_to(h, s, bvt_least_running(h, s));
 }
 
-/*
- * The child that s runs, or would run if all CPUs were equal; 0: none. Meaningful if s holds one VP and has no penalty;
- * for another s, bvt_tell_of() ignores the answer.
- */
-HLS_RARE_FUNC u32 bvt_current(hls_t *h __arg_arena, u32 s)
-{
-	bvt_t *bvt = POLICY_STATE(bvt, s);
-	u32 running = hls_running_by(h, s, h->scheduler[s].first_up);
-	u32 first = bvt_earlier(h, s, queue_first(h, &bvt->ready), queue_first_of_tree(h, bvt->barred), 0);
-	if (!running || !first)
-		return running ? running : first;
-	return virtual_before(bvt_effective(h, first), bvt_running_effective(h, running)) ? first : running;
-}
-
-/*
- * The most CPU time by which the VP of s may be warped while s runs v, or would run it; v may be 0. BVT_MOST_WARP: only
- * the `warp` of that VP is the limit.
- */
-static u64 bvt_warp_above_ns(hls_t *h, u32 s, u32 v)
-{
-	u64 threshold_ns = h->scheduler[s].param[BVT_THRESHOLD];
-	u64 warp_ns = v && POLICY_VP(bvt, v)->state == BVT_WARPED ? bvt_warp_ns(h, v) : 0;
-	if (!threshold_ns)
-		return warp_ns;
-	return warp_ns >= threshold_ns ? BVT_MOST_WARP : 0;
-}
-
-/*
- * Tells the schedulers above s how far s is to be warped while it runs v, or would run it, plus 1 ns: 0 would mean
- * "nothing told". A scheduler without warps below it, with several VPs or with a penalty for migration tells nothing.
- */
-HLS_RARE_FUNC u32 bvt_tell_of(hls_t *h __arg_arena, u32 s, u32 v)
-{
-	u64 told = 0;
-	const scheduler_t *sched = &h->scheduler[s];
-	if (POLICY_STATE(bvt, s)->warpers && sched->nr_up == 1 && !sched->param[BVT_MIGRATION])
-		told = 1 + bvt_warp_above_ns(h, s, v);
-	hls_tell_parents(h, s, HLS_TOLD_WARP, told);
-	return 0;
-}
-
-/* Tells the schedulers above s about the child that s runs, or would run. */
-HLS_RARE_BODY u32 bvt_tell(hls_t *h, u32 s)
-{
-	return bvt_tell_of(h, s, bvt_current(h, s));
-}
-
-/* The same after a change, if s has children with warps. */
-static void bvt_has_changed(hls_t *h, u32 s)
-{
-	if (unlikely(POLICY_STATE(bvt, s)->warpers))
-		bvt_tell(h, s);
-}
-
-/* v warps from now on if something is left of its limit, which may be renewed here; otherwise v is BARRED. */
-static void bvt_begin_warp(hls_t *h, u32 v)
-{
-	bvt_vp_t *vp = POLICY_VP(bvt, v);
-	u64 limit_ns = h->vp[v].param[BVT_LIMIT];
-	if (!vp->warped_at || h->now_ns >= bvt_bar_end(h, v))
-		vp->left_ns = limit_ns;
-	vp->state = vp->left_ns || !limit_ns ? BVT_WARPED : BVT_BARRED;
-}
-
-/* Obeys the last message to v (`on` or `off`). v wants a CPU and has been charged. */
-static void bvt_obey(hls_t *h, u32 v)
-{
-	bvt_vp_t *vp = POLICY_VP(bvt, v);
-	if (vp->is_off)
-		vp->state = BVT_UNWARPED;
-	else if (h->vp[v].param[BVT_WARP])
-		bvt_begin_warp(h, v);
-}
+/* THE ALGORITHM: turns and slices. */
 
 /* The CPU time after which v is ahead, by the allowance, of a VP that is `ahead` of v now; `ahead` is virtual time. */
 static u64 bvt_turn(hls_t *h, u32 s, u32 v, s64 ahead)
@@ -424,6 +308,28 @@ static u64 bvt_turn(hls_t *h, u32 s, u32 v, s64 ahead)
 	s64 turn_ns = h->scheduler[s].param[BVT_ALLOWANCE];
 	turn_ns += (ahead * (s64)h->vp[v].param[BVT_SHARE]) >> VIRTUAL_SHIFT;
 	return turn_ns > 0 ? turn_ns : 0;
+}
+
+/* The turn of v, which is about to run on the CPU: how long until the next VP there takes over. */
+static u64 bvt_next_turn(hls_t *h, u32 s, u32 v, u32 cpu)
+{
+	u32 next = bvt_first(h, s, cpu);
+	if (!next)
+		return HLS_NEVER;
+	s64 ahead = bvt_effective_on(h, s, next, cpu) - bvt_effective(h, v);
+	return bvt_turn(h, s, v, ahead);
+}
+
+/* The slice of v: its turn, but no more than is left of its limit, and not beyond the end of its bar. */
+static u64 bvt_slice(hls_t *h, u32 v, u64 turn_ns)
+{
+	const bvt_vp_t *vp = POLICY_VP(bvt, v);
+	u64 end_ns = HLS_NEVER;
+	if (bvt_warp(h, v) && h->vp[v].param[BVT_LIMIT])
+		end_ns = vp->left_ns;
+	else if (vp->state == BVT_BARRED)
+		end_ns = bvt_bar_end(h, v) - h->now_ns;
+	return turn_ns < end_ns ? turn_ns : end_ns;
 }
 
 /* v has just become READY, or warped: rechecks `running` if it is to give way to v before its slice ends. */
@@ -450,11 +356,86 @@ static void bvt_cut_slices(hls_t *h, u32 s, u32 v)
 		bvt_cut_slice(h, s, v, hls_running_by(h, s, u));
 }
 
-/* How far v, which wakes up, may be behind, in virtual time: 0, unless it slept against its will. */
-static u64 bvt_credit(hls_t *h, u32 s, u32 v)
+/*
+ * The VP that goes on with another slice, if it can: it is READY, may use the CPU, and its turn is not over. 0: none.
+ */
+static u32 bvt_keeper(hls_t *h, u32 s, u32 cpu)
 {
-	return hls_has_stalled(&h->vp[v]) ? bvt_of(h, v, h->scheduler[s].param[BVT_CREDIT]) : 0;
+	bvt_t *bvt = POLICY_STATE(bvt, s);
+	u32 v = bvt->keeper;
+	bvt->keeper = 0;
+	const vp_t *vp = &h->vp[v];
+	if (!v || bvt->keeps_at != h->now_ns || vp->parent != s || vp->state != HLS_READY || !hls_usable(vp, cpu))
+		return 0;
+	bvt_dequeue(h, s, v);
+	u64 turn_ns = bvt_next_turn(h, s, v, cpu);
+	if (!turn_ns) {
+		bvt_enqueue(h, s, v);
+		return 0;
+	}
+	h->slice_ns = bvt_slice(h, v, turn_ns);
+	return v;
 }
+
+/* THE ALGORITHM: warps. */
+
+/* v warps from now on if something is left of its limit, which may be renewed here; otherwise v is BARRED. */
+static void bvt_begin_warp(hls_t *h, u32 v)
+{
+	bvt_vp_t *vp = POLICY_VP(bvt, v);
+	u64 limit_ns = h->vp[v].param[BVT_LIMIT];
+	if (!vp->warped_at || h->now_ns >= bvt_bar_end(h, v))
+		vp->left_ns = limit_ns;
+	vp->state = vp->left_ns || !limit_ns ? BVT_WARPED : BVT_BARRED;
+}
+
+/* Obeys the last message to v (`on` or `off`). v wants a CPU and has been charged. */
+static void bvt_obey(hls_t *h, u32 v)
+{
+	bvt_vp_t *vp = POLICY_VP(bvt, v);
+	if (vp->is_off)
+		vp->state = BVT_UNWARPED;
+	else if (h->vp[v].param[BVT_WARP])
+		bvt_begin_warp(h, v);
+}
+
+static s64 bvt_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
+{
+	(void)payload;
+	bvt_vp_t *vp = POLICY_VP(bvt, v);
+	vp->is_off = message == BVT_OFF;
+	if (h->vp[v].state == HLS_RUNNING) {
+		/* It is charged first, for what it did before. */
+		vp->told = 1;
+		hls_recheck(h, v);
+	} else if (h->vp[v].state == HLS_READY) {
+		bvt_dequeue(h, s, v);
+		bvt_obey(h, v);
+		bvt_enqueue(h, s, v);
+		bvt_cut_slices(h, s, v);
+		bvt_has_changed(h, s);
+	}
+	return 0;
+}
+
+/* Ends the bars that are over, one at each call: their VPs are WARPED. */
+static u32 bvt_timer(hls_t *h, u32 s)
+{
+	bvt_t *bvt = POLICY_STATE(bvt, s);
+	u32 v = bvt->bars;
+	if (v && h->node[v].key <= h->now_ns) {
+		bvt_dequeue(h, s, v);
+		bvt_begin_warp(h, v);
+		bvt_enqueue(h, s, v);
+		bvt_cut_slices(h, s, v);
+		bvt_has_changed(h, s);
+		return v;
+	}
+	bvt_set_timer(h, s);
+	return 0;
+}
+
+/* THE ALGORITHM: a VP wakes up, runs, and blocks. */
 
 /* bvt_request() without telling the schedulers above. A function of its own, to save stack. */
 HLS_RARE_FUNC u32 bvt_wake(hls_t *h __arg_arena, u32 s, u32 v)
@@ -501,49 +482,6 @@ static void bvt_withdraw(hls_t *h, u32 s, u32 v)
 	bvt_end(h, s, v);
 }
 
-/* The turn of v, which is about to run on the CPU: how long until the next VP there takes over. */
-static u64 bvt_next_turn(hls_t *h, u32 s, u32 v, u32 cpu)
-{
-	u32 next = bvt_first(h, s, cpu);
-	if (!next)
-		return HLS_NEVER;
-	s64 ahead = bvt_effective_on(h, s, next, cpu) - bvt_effective(h, v);
-	return bvt_turn(h, s, v, ahead);
-}
-
-/* The slice of v: its turn, but no more than is left of its limit, and not beyond the end of its bar. */
-static u64 bvt_slice(hls_t *h, u32 v, u64 turn_ns)
-{
-	const bvt_vp_t *vp = POLICY_VP(bvt, v);
-	u64 end_ns = HLS_NEVER;
-	if (bvt_warp(h, v) && h->vp[v].param[BVT_LIMIT])
-		end_ns = vp->left_ns;
-	else if (vp->state == BVT_BARRED)
-		end_ns = bvt_bar_end(h, v) - h->now_ns;
-	return turn_ns < end_ns ? turn_ns : end_ns;
-}
-
-/*
- * The VP that goes on with another slice, if it can: it is READY, may use the CPU, and its turn is not over. 0: none.
- */
-static u32 bvt_keeper(hls_t *h, u32 s, u32 cpu)
-{
-	bvt_t *bvt = POLICY_STATE(bvt, s);
-	u32 v = bvt->keeper;
-	bvt->keeper = 0;
-	const vp_t *vp = &h->vp[v];
-	if (!v || bvt->keeps_at != h->now_ns || vp->parent != s || vp->state != HLS_READY || !hls_usable(vp, cpu))
-		return 0;
-	bvt_dequeue(h, s, v);
-	u64 turn_ns = bvt_next_turn(h, s, v, cpu);
-	if (!turn_ns) {
-		bvt_enqueue(h, s, v);
-		return 0;
-	}
-	h->slice_ns = bvt_slice(h, v, turn_ns);
-	return v;
-}
-
 static u32 bvt_grant(hls_t *h, u32 s, u32 cpu)
 {
 	u32 v = bvt_keeper(h, s, cpu);
@@ -557,13 +495,6 @@ static u32 bvt_grant(hls_t *h, u32 s, u32 cpu)
 	if (unlikely(POLICY_STATE(bvt, s)->warpers))
 		bvt_tell_of(h, s, v);
 	return v;
-}
-
-/* What is charged for a run of used_ns: rounded up to whole units, if there is a `unit`. */
-static u64 bvt_units(hls_t *h, u32 s, u64 used_ns)
-{
-	u64 unit_ns = h->scheduler[s].param[BVT_UNIT];
-	return unit_ns ? (used_ns + unit_ns - 1) / unit_ns * unit_ns : used_ns;
 }
 
 /* v ran for used_ns: A advances by charged_ns / share; a warped run also uses up v's limit. */
@@ -625,40 +556,154 @@ static bool bvt_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 	return virtual_before(effective, bvt_running_effective(h, running));
 }
 
-/* Ends the bars that are over, one at each call: their VPs are WARPED. */
-static u32 bvt_timer(hls_t *h, u32 s)
+/*
+ * EXTENSION: units. Time is charged to the nanosecond, unless a `unit` is given: the paper's minimum charging unit, of
+ * 100 us. Then a VP that is often preempted early gets less than its share, and nothing is promised.
+ */
+
+/* What is charged for a run of used_ns: rounded up to whole units, if there is a `unit`. */
+static u64 bvt_units(hls_t *h, u32 s, u64 used_ns)
+{
+	u64 unit_ns = h->scheduler[s].param[BVT_UNIT];
+	return unit_ns ? (used_ns + unit_ns - 1) / unit_ns * unit_ns : used_ns;
+}
+
+/*
+ * EXTENSION: stalls. In the paper a VP that sleeps against its will (a page fault) holds back the scheduler's virtual
+ * time, so that every VP that sleeps meanwhile resumes with its old A: one fault costs the others without limit. Here
+ * that time does not wait; but a VP that wakes up from such a sleep may keep an A that is behind the scheduler's
+ * virtual time by `stall-credit` (G) of CPU time: then it `is_behind`.
+ */
+
+/* How far v, which wakes up, may be behind, in virtual time: 0, unless it slept against its will. */
+static u64 bvt_credit(hls_t *h, u32 s, u32 v)
+{
+	return hls_has_stalled(&h->vp[v]) ? bvt_of(h, v, h->scheduler[s].param[BVT_CREDIT]) : 0;
+}
+
+/*
+ * EXTENSION: several CPUs. Each CPU picks the READY VP with the least E; the E of a VP that last ran on another CPU
+ * counts as later by `migration` (M). There, guarantees exist only for equal shares without warps: a light VP beside a
+ * heavy one gets ahead of the scheduler's virtual time without limit.
+ */
+
+/*
+ * The penalty that is added to E of the READY v on this CPU. It does not depend on v's share, so that the VPs that last
+ * ran on one CPU have one order. BARRED VPs migrate for free: they lie in one search tree for all CPUs. A scheduler
+ * that holds one VP, which may itself migrate, has no penalty: its guarantees are for that case.
+ */
+static u64 bvt_penalty(hls_t *h, u32 s, u32 v, u32 cpu)
+{
+	const vp_t *vp = &h->vp[v];
+	const scheduler_t *sched = &h->scheduler[s];
+	u64 migration_ns = sched->nr_up > 1 ? sched->param[BVT_MIGRATION] : 0;
+	bool is_elsewhere = vp->nr_grants && vp->cpu != cpu && POLICY_VP(bvt, v)->state != BVT_BARRED;
+	return migration_ns && is_elsewhere ? virtual_of(migration_ns, 1) : 0;
+}
+
+static u32 bvt_home(hls_t *h, u32 v)
+{
+	return h->vp[v].cpu & (HLS_MAX_CPUS - 1);
+}
+
+/* The search tree by E in which v lies, or is to lie. */
+static u32 __arena *bvt_tree_of(hls_t *h, u32 s, u32 v)
 {
 	bvt_t *bvt = POLICY_STATE(bvt, s);
-	u32 v = bvt->bars;
-	if (v && h->node[v].key <= h->now_ns) {
-		bvt_dequeue(h, s, v);
-		bvt_begin_warp(h, v);
-		bvt_enqueue(h, s, v);
-		bvt_cut_slices(h, s, v);
-		bvt_has_changed(h, s);
-		return v;
+	return h->scheduler[s].param[BVT_MIGRATION] ? &bvt->home[bvt_home(h, v)] : &bvt->ready.tree;
+}
+
+/* v has come into that search tree, or has left it. */
+static void bvt_note_home(hls_t *h, u32 s, u32 v)
+{
+	bvt_t *bvt = POLICY_STATE(bvt, s);
+	u64 home = 1ULL << bvt_home(h, v);
+	if (h->scheduler[s].param[BVT_MIGRATION])
+		bvt->homes = bvt->home[bvt_home(h, v)] ? bvt->homes | home : bvt->homes & ~home;
+}
+
+/* Of the first VPs of all CPUs' search trees, the one with the least E on this CPU. */
+HLS_RARE_FUNC u32 bvt_first_of_homes(hls_t *h __arg_arena, u32 s, u32 cpu)
+{
+	bvt_t *bvt = POLICY_STATE(bvt, s);
+	u64 homes = bvt->homes;
+	u32 first = 0;
+	for (u32 i = opaque(0); i < HLS_MAX_CPUS && homes && can_loop; i++) {
+		u32 home = __builtin_ctzll(homes) & (HLS_MAX_CPUS - 1);
+		homes &= homes - 1;
+		u32 v = queue_first_usable_of_tree(h, bvt->home[home], cpu);
+		first = bvt_earlier(h, s, first, v, cpu);
 	}
-	bvt_set_timer(h, s);
+	return first;
+}
+
+/*
+ * EXTENSION: warps of nested schedulers (section 3 of the paper, direct mode). For a bvt below a bvt that holds one VP
+ * and has children with warps, `warp` is a cap: its VP is warped by as much as the child that it runs, or would run.
+ * So a warped thread goes ahead of its siblings, and its scheduler ahead of its own siblings. What is passed on is CPU
+ * time, since the virtual times of two schedulers have nothing in common. If the nested scheduler has a `threshold`,
+ * its VP is warped by all of `warp` while that child is warped by at least the threshold, and otherwise not at all.
+ */
+
+/* The CPU time that v may get ahead of its turn while WARPED; a nested scheduler may tell a lesser warp. */
+static u64 bvt_warp_ns(hls_t *h, u32 v)
+{
+	u64 warp_ns = h->vp[v].param[BVT_WARP], told = hls_told(h, v, HLS_TOLD_WARP);
+	return told && told - 1 < warp_ns ? told - 1 : warp_ns;
+}
+
+/*
+ * The child that s runs, or would run if all CPUs were equal; 0: none. Meaningful if s holds one VP and has no penalty;
+ * for another s, bvt_tell_of() ignores the answer.
+ */
+HLS_RARE_FUNC u32 bvt_current(hls_t *h __arg_arena, u32 s)
+{
+	bvt_t *bvt = POLICY_STATE(bvt, s);
+	u32 running = hls_running_by(h, s, h->scheduler[s].first_up);
+	u32 first = bvt_earlier(h, s, queue_first(h, &bvt->ready), queue_first_of_tree(h, bvt->barred), 0);
+	if (!running || !first)
+		return running ? running : first;
+	return virtual_before(bvt_effective(h, first), bvt_running_effective(h, running)) ? first : running;
+}
+
+/*
+ * The most CPU time by which the VP of s may be warped while s runs v, or would run it; v may be 0. BVT_MOST_WARP: only
+ * the `warp` of that VP is the limit.
+ */
+static u64 bvt_warp_above_ns(hls_t *h, u32 s, u32 v)
+{
+	u64 threshold_ns = h->scheduler[s].param[BVT_THRESHOLD];
+	u64 warp_ns = v && POLICY_VP(bvt, v)->state == BVT_WARPED ? bvt_warp_ns(h, v) : 0;
+	if (!threshold_ns)
+		return warp_ns;
+	return warp_ns >= threshold_ns ? BVT_MOST_WARP : 0;
+}
+
+/*
+ * Tells the schedulers above s how far s is to be warped while it runs v, or would run it, plus 1 ns: 0 would mean
+ * "nothing told". A scheduler without warps below it, with several VPs or with a penalty for migration tells nothing.
+ */
+HLS_RARE_FUNC u32 bvt_tell_of(hls_t *h __arg_arena, u32 s, u32 v)
+{
+	u64 told = 0;
+	const scheduler_t *sched = &h->scheduler[s];
+	if (POLICY_STATE(bvt, s)->warpers && sched->nr_up == 1 && !sched->param[BVT_MIGRATION])
+		told = 1 + bvt_warp_above_ns(h, s, v);
+	hls_tell_parents(h, s, HLS_TOLD_WARP, told);
 	return 0;
 }
 
-static s64 bvt_message(hls_t *h, u32 s, u32 v, u32 message, const params_t *payload)
+/* Tells the schedulers above s about the child that s runs, or would run. */
+HLS_RARE_BODY u32 bvt_tell(hls_t *h, u32 s)
 {
-	(void)payload;
-	bvt_vp_t *vp = POLICY_VP(bvt, v);
-	vp->is_off = message == BVT_OFF;
-	if (h->vp[v].state == HLS_RUNNING) {
-		/* It is charged first, for what it did before. */
-		vp->told = 1;
-		hls_recheck(h, v);
-	} else if (h->vp[v].state == HLS_READY) {
-		bvt_dequeue(h, s, v);
-		bvt_obey(h, v);
-		bvt_enqueue(h, s, v);
-		bvt_cut_slices(h, s, v);
-		bvt_has_changed(h, s);
-	}
-	return 0;
+	return bvt_tell_of(h, s, bvt_current(h, s));
+}
+
+/* The same after a change, if s has children with warps. */
+static void bvt_has_changed(hls_t *h, u32 s)
+{
+	if (unlikely(POLICY_STATE(bvt, s)->warpers))
+		bvt_tell(h, s);
 }
 
 /* The READY v has another warp from now on. A function of its own, to save stack. */
@@ -685,22 +730,7 @@ static void bvt_told(hls_t *h, u32 s, u32 v)
 	bvt_has_changed(h, s);
 }
 
-/* No READY VP is behind by more than its credit, no VP has more left than its limit, and WAITING VPs are UNWARPED. */
-static bool bvt_check_invariants(hls_t *h, u32 s)
-{
-	u64 now = POLICY_STATE(bvt, s)->now;
-	for_each_child (h, v, s) {
-		const bvt_vp_t *vp = POLICY_VP(bvt, v);
-		u64 least = vp->is_behind ? now - bvt_of(h, v, h->scheduler[s].param[BVT_CREDIT]) : now;
-		if (h->vp[v].state == HLS_READY && virtual_before(vp->actual, least))
-			return false;
-		if (vp->left_ns > h->vp[v].param[BVT_LIMIT])
-			return false;
-		if (h->vp[v].state == HLS_WAITING && vp->state != BVT_UNWARPED)
-			return false;
-	}
-	return true;
-}
+/* BOOKKEEPING: children, and invariants. */
 
 /* After a change of parameters, a VP has no more left than its new limit. */
 static s64 bvt_register_vp(hls_t *h, u32 s, u32 v)
@@ -720,6 +750,23 @@ static void bvt_unregister_vp(hls_t *h, u32 s, u32 v)
 		return;
 	POLICY_STATE(bvt, s)->warpers--;
 	bvt_tell(h, s);
+}
+
+/* No READY VP is behind by more than its credit, no VP has more left than its limit, and WAITING VPs are UNWARPED. */
+static bool bvt_check_invariants(hls_t *h, u32 s)
+{
+	u64 now = POLICY_STATE(bvt, s)->now;
+	for_each_child (h, v, s) {
+		const bvt_vp_t *vp = POLICY_VP(bvt, v);
+		u64 least = vp->is_behind ? now - bvt_of(h, v, h->scheduler[s].param[BVT_CREDIT]) : now;
+		if (h->vp[v].state == HLS_READY && virtual_before(vp->actual, least))
+			return false;
+		if (vp->left_ns > h->vp[v].param[BVT_LIMIT])
+			return false;
+		if (h->vp[v].state == HLS_WAITING && vp->state != BVT_UNWARPED)
+			return false;
+	}
+	return true;
 }
 
 static const struct hls_policy bvt_policy = {
