@@ -29,14 +29,12 @@ static __always_inline bool is_of(const call_t *call)
 }
 
 /*
- * Makes the call of the core, unless it is the decision: CPUs take decisions themselves, in dispatch(). To have the
- * decision here would take stack that loaded policies need. Returns what hls_make_call() returns.
+ * Makes the call of the core, unless it is an event: these come from the kernel alone. To have the decision here would
+ * take stack that loaded policies need. Returns what hls_make_call() returns.
  */
 static __always_inline s64 carry_out(call_t *call)
 {
-	if (call->op == HLS_CALL_SCHEDULE || !is_of(call))
-		return -HLS_E_NOT_FOUND;
-	return hls_make_call(&domain->hls, call);
+	return is_of(call) ? hls_make_call(&domain->hls, call, ~HLS_EVENT_CALLS) : -HLS_E_NOT_FOUND;
 }
 
 /* Makes the call of the core that user space has put into domain->call, and leaves the result there. */

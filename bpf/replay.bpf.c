@@ -23,15 +23,31 @@ struct replay {
 	u64 domain; /* address of the struct hls in user space, and so in the arena */
 	u64 tape;   /* address of the first call */
 	u64 calls;  /* how many calls there are */
-	u64 played; /* how many were made: fewer where the kernel ended the loop because it took too long */
+	u64 played; /* how many were made */
 };
 
-/* Makes the calls in order, and writes the result of each into it. */
-SEC("syscall") int replay(struct replay *r)
+/*
+ * A program may have 256 functions, and the core with all policies has more. So two programs share the entry points.
+ */
+
+/* Makes the calls from `played` on in order, up to the first that belongs to the other program. */
+static __always_inline void play(struct replay *r, u64 ops)
 {
 	asm volatile("" ::"r"(&arena)); /* Only a program that names an arena may use one. */
 	/* All values are read from the context each time: the stack that a call needs leaves no room for copies. */
-	for (r->played = opaque(0); r->played < r->calls && can_loop; r->played++)
-		hls_make_call((hls_t *)r->domain, (call_t *)r->tape + r->played);
+	for (; r->played < r->calls && can_loop; r->played++)
+		if (hls_make_call((hls_t *)r->domain, (call_t *)r->tape + r->played, ops))
+			break;
+}
+
+SEC("syscall") int replay_events(struct replay *r)
+{
+	play(r, HLS_EVENT_CALLS);
+	return 0;
+}
+
+SEC("syscall") int replay_changes(struct replay *r)
+{
+	play(r, ~HLS_EVENT_CALLS);
 	return 0;
 }

@@ -52,6 +52,13 @@
 #define HLS_CALL_NUMBER(number, name, call) HLS_CALL_##name = number,
 enum hls_call_op { HLS_CALLS(HLS_CALL_NUMBER) };
 
+/* The entry points of a running hierarchy, a bit each by its number; by the others it is built, changed and checked. */
+#define HLS_CALL_BIT(name) (1ULL << HLS_CALL_##name)
+#define HLS_EVENT_CALLS                                                                                 \
+	(HLS_CALL_BIT(REQUEST) | HLS_CALL_BIT(RELEASE) | HLS_CALL_BIT(STALL) | HLS_CALL_BIT(YIELD) |    \
+	 HLS_CALL_BIT(EXPIRE) | HLS_CALL_BIT(TIMERS) | HLS_CALL_BIT(STEAL) | HLS_CALL_BIT(EXPIRES_AT) | \
+	 HLS_CALL_BIT(SCHEDULE))
+
 struct hls_call {
 	u64 now_ns;
 	u64 value;      /* the entry point's 64-bit argument: a parameter's value, CPUs, or nanoseconds */

@@ -89,7 +89,7 @@ static const u64 sizes[] = {sizeof(struct hls_with_pages),
 /* Makes a call, and writes its result into it. */
 static void play(struct hls *h, struct hls_call *c)
 {
-	hls_make_call(h, c);
+	hls_make_call(h, c, ~0ULL);
 }
 
 /*
