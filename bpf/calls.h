@@ -29,12 +29,12 @@ static __always_inline bool is_of(const call_t *call)
 }
 
 /*
- * Makes the call of the core, unless it is an event: these come from the kernel alone. To have the decision here would
- * take stack that loaded policies need. Returns what hls_make_call() returns.
+ * Makes the call of the core, unless only the kernel makes such calls. To have the decision here would take stack that
+ * loaded policies need. Returns what hls_make_call() returns.
  */
 static __always_inline s64 carry_out(call_t *call)
 {
-	return is_of(call) ? hls_make_call(&domain->hls, call, ~HLS_EVENT_CALLS) : -HLS_E_NOT_FOUND;
+	return is_of(call) ? hls_make_call(&domain->hls, call, ~HLS_PLATFORM_CALLS) : -HLS_E_NOT_FOUND;
 }
 
 /* Makes the call of the core that user space has put into domain->call, and leaves the result there. */

@@ -27,10 +27,9 @@ struct replay {
 };
 
 /*
- * A program may have 256 functions, and the core with all policies has more. So two programs share the entry points.
+ * Makes the calls from `played` on in order, up to the first that this program leaves out. There are two programs: a
+ * program may have 256 functions, and one with all entry points and all policies would have no room for another.
  */
-
-/* Makes the calls from `played` on in order, up to the first that belongs to the other program. */
 static __always_inline void play(struct replay *r, u64 ops)
 {
 	asm volatile("" ::"r"(&arena)); /* Only a program that names an arena may use one. */
@@ -40,14 +39,15 @@ static __always_inline void play(struct replay *r, u64 ops)
 			break;
 }
 
+/* Both make TIMER_AT: the simulator asks it after each decision, and a change of programs takes longer than that. */
 SEC("syscall") int replay_events(struct replay *r)
 {
-	play(r, HLS_EVENT_CALLS);
+	play(r, HLS_PLATFORM_CALLS | HLS_CALL_BIT(TIMER_AT));
 	return 0;
 }
 
 SEC("syscall") int replay_changes(struct replay *r)
 {
-	play(r, ~HLS_EVENT_CALLS);
+	play(r, ~HLS_PLATFORM_CALLS);
 	return 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Makes calls of the core's entry points that are given as data. */
+/* Makes the calls of entry points that are given as data. */
 #include "call.h"
 
 /*
  * Makes the call if its entry point is one of `ops`, a bit each by its number, and writes its result into it. Returns
- * 0, or -HLS_E_NOT_FOUND: there is no such entry point, or it is another. `ops` is a constant: a program that leaves
- * entry points out does not contain their functions.
+ * 0, or -HLS_E_NOT_FOUND: there is no such entry point, or it is none of `ops`. `ops` is a constant: a program that
+ * leaves entry points out does not contain their functions.
  */
 static __always_inline s64 hls_make_call(hls_t *h, call_t *c, u64 ops)
 {

@@ -14,7 +14,7 @@
  * tape format, and are never used again for another entry point.
  *
  * An entry point returns
- *   s64: an index or 0, or an enum hls_error, negated;
+ *   s64: an index, the policy's answer (hls_tell) or 0; or an enum hls_error, negated;
  *   u64: `kick`, the CPUs on which hls_schedule() is due; but hls_expires_at() and hls_timer_at() a time;
  *   u32: a VP (hls_schedule) or an enum hls_invariant (hls_check), or 0.
  */
@@ -52,9 +52,13 @@
 #define HLS_CALL_NUMBER(number, name, call) HLS_CALL_##name = number,
 enum hls_call_op { HLS_CALLS(HLS_CALL_NUMBER) };
 
-/* The entry points of a running hierarchy, a bit each by its number; by the others it is built, changed and checked. */
 #define HLS_CALL_BIT(name) (1ULL << HLS_CALL_##name)
-#define HLS_EVENT_CALLS                                                                                 \
+
+/*
+ * The entry points that only the platform calls, which runs the hierarchy: events, the decision, and when a slice ends;
+ * a bit each, by its number. TIMER_AT is not among them: user space makes it to learn the kernel's time.
+ */
+#define HLS_PLATFORM_CALLS                                                                              \
 	(HLS_CALL_BIT(REQUEST) | HLS_CALL_BIT(RELEASE) | HLS_CALL_BIT(STALL) | HLS_CALL_BIT(YIELD) |    \
 	 HLS_CALL_BIT(EXPIRE) | HLS_CALL_BIT(TIMERS) | HLS_CALL_BIT(STEAL) | HLS_CALL_BIT(EXPIRES_AT) | \
 	 HLS_CALL_BIT(SCHEDULE))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * HLS: the hierarchical scheduler infrastructure (HSI): its data, and the rules for callers of its entry points, which
+ * HLS, the hierarchical scheduler infrastructure (HSI): its data, and the rules for callers of its entry points, which
  * call.h lists.
  *
  * After J. Regehr and J. A. Stankovic, "HLS: A Framework for Composing Soft Real-Time Schedulers", RTSS 2001,

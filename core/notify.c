@@ -115,6 +115,7 @@ static __always_inline void request_thread(hls_t *h, u32 v, u64 now_ns, bool inl
 	settle_pending(h);
 }
 
+/* The thread of v wants a CPU: see request_thread(). */
 HLS_ENTRY u64 hls_request(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
 	request_thread(h, v, now_ns, false);
@@ -149,6 +150,7 @@ static __always_inline void release_thread(hls_t *h, u32 v, u64 now_ns, bool inl
 	settle_pending(h);
 }
 
+/* The thread of v no longer wants a CPU: see release_thread(). */
 HLS_ENTRY u64 hls_release(hls_t *h __arg_arena, u32 v, u64 now_ns)
 {
 	release_thread(h, v, now_ns, false);

@@ -100,8 +100,8 @@ u64 hls_expires_at(hls_t *h __arg_arena, u32 cpu)
 }
 
 /*
- * Interrupts or the host had `cpu` for length_ns up to now: no VP is charged for that time. It is at most the time
- * since a VP of the CPU was last charged, so that the CPU's clock never runs backwards.
+ * Interrupts or the host had `cpu` for length_ns up to now: no VP is charged for that time. length_ns is at most
+ * the time since a VP of the CPU was last charged, so that the CPU's clock never runs backwards.
  */
 u64 hls_steal(hls_t *h __arg_arena, u32 cpu, u64 length_ns, u64 now_ns)
 {

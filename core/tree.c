@@ -230,7 +230,7 @@ HLS_RARE_FUNC u32 take_cpu_away(hls_t *h __arg_arena, u32 cpu)
 
 /*
  * A CPU goes offline: all VPs of its path lose it, and the root scheduler no longer holds its root VP. The last CPU
- * cannot go.
+ * cannot go. No effect if it is offline already.
  */
 HLS_ENTRY s64 hls_offline(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 {
@@ -249,7 +249,10 @@ HLS_ENTRY s64 hls_offline(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 	return 0;
 }
 
-/* A CPU is back: the root scheduler holds its root VP again, and requests it if a child of it wants a CPU. */
+/*
+ * A CPU is back: the root scheduler holds its root VP again, and requests it if a child of it wants a CPU. No effect if
+ * it is online.
+ */
 HLS_ENTRY s64 hls_online(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 {
 	if (!cpu_exists(h, cpu))

@@ -37,12 +37,13 @@
  * `warp-limit` of CPU time (L). L is renewed at a wake-up, at `on`, and when a bar ends, if the VP last ran warped at
  * least `unwarp` (U) ago. What is left of L survives a shorter sleep: otherwise any wait for a lock would end the warp.
  *
- * Where this differs from the paper: a RUNNING VP is compared by an A that includes its run until now; L is CPU time,
- * which no preemption renews; A never decreases, and is compared as a point on a circle; the remainder of a division by
- * a share is carried over.
+ * Where this differs from the paper: time is charged to the nanosecond, unless there is a `unit`; a VP that stalls
+ * does not hold back the scheduler's virtual time; a RUNNING VP is compared by an A that includes its run until now; L
+ * is CPU time, which no preemption renews; A never decreases, and is compared as a point on a circle; the remainder of
+ * a division by a share is carried over.
  *
- * Four extensions follow the algorithm, each in a section of its own: units, stalls, several CPUs, and warps of nested
- * schedulers. An extension that a hierarchy does not use changes nothing.
+ * What few hierarchies use comes after the algorithm, each in a section of its own: units, stalls, several CPUs, and
+ * warps of nested schedulers. Without its parameters, a section changes nothing of the algorithm.
  */
 #include "../core/virtual_time.h"
 
@@ -116,7 +117,7 @@ struct bvt_vp {
 
 POLICY_WORDS(bvt);
 
-/* What the algorithm asks the extensions. */
+/* What the algorithm needs of the additions. */
 static u64 bvt_units(hls_t *h, u32 s, u64 used_ns);
 static u64 bvt_credit(hls_t *h, u32 s, u32 v);
 static u64 bvt_penalty(hls_t *h, u32 s, u32 v, u32 cpu);
@@ -557,8 +558,8 @@ static bool bvt_preempts(hls_t *h, u32 s, u32 ready, u32 running)
 }
 
 /*
- * EXTENSION: units. Time is charged to the nanosecond, unless a `unit` is given: the paper's minimum charging unit, of
- * 100 us. Then a VP that is often preempted early gets less than its share, and nothing is promised.
+ * ADDITION: units. With a `unit`, the paper's minimum charging unit (100 us there), a VP that is often preempted early
+ * gets less than its share, and nothing is promised.
  */
 
 /* What is charged for a run of used_ns: rounded up to whole units, if there is a `unit`. */
@@ -569,7 +570,7 @@ static u64 bvt_units(hls_t *h, u32 s, u64 used_ns)
 }
 
 /*
- * EXTENSION: stalls. In the paper a VP that sleeps against its will (a page fault) holds back the scheduler's virtual
+ * ADDITION: stalls. In the paper a VP that sleeps against its will (a page fault) holds back the scheduler's virtual
  * time, so that every VP that sleeps meanwhile resumes with its old A: one fault costs the others without limit. Here
  * that time does not wait; but a VP that wakes up from such a sleep may keep an A that is behind the scheduler's
  * virtual time by `stall-credit` (G) of CPU time: then it `is_behind`.
@@ -582,9 +583,9 @@ static u64 bvt_credit(hls_t *h, u32 s, u32 v)
 }
 
 /*
- * EXTENSION: several CPUs. Each CPU picks the READY VP with the least E; the E of a VP that last ran on another CPU
- * counts as later by `migration` (M). There, guarantees exist only for equal shares without warps: a light VP beside a
- * heavy one gets ahead of the scheduler's virtual time without limit.
+ * ADDITION: several CPUs. Each CPU picks the READY VP with the least E; the E of a VP that last ran on another CPU
+ * counts as later by `migration` (M). On several CPUs, guarantees exist only for equal shares without warps: a light
+ * VP beside a heavy one gets ahead of the scheduler's virtual time without limit.
  */
 
 /*
@@ -613,7 +614,7 @@ static u32 __arena *bvt_tree_of(hls_t *h, u32 s, u32 v)
 	return h->scheduler[s].param[BVT_MIGRATION] ? &bvt->home[bvt_home(h, v)] : &bvt->ready.tree;
 }
 
-/* v has come into that search tree, or has left it. */
+/* Updates `homes` after v has come into its search tree, or has left it. */
 static void bvt_note_home(hls_t *h, u32 s, u32 v)
 {
 	bvt_t *bvt = POLICY_STATE(bvt, s);
@@ -638,11 +639,12 @@ HLS_RARE_FUNC u32 bvt_first_of_homes(hls_t *h __arg_arena, u32 s, u32 cpu)
 }
 
 /*
- * EXTENSION: warps of nested schedulers (section 3 of the paper, direct mode). For a bvt below a bvt that holds one VP
- * and has children with warps, `warp` is a cap: its VP is warped by as much as the child that it runs, or would run.
- * So a warped thread goes ahead of its siblings, and its scheduler ahead of its own siblings. What is passed on is CPU
- * time, since the virtual times of two schedulers have nothing in common. If the nested scheduler has a `threshold`,
- * its VP is warped by all of `warp` while that child is warped by at least the threshold, and otherwise not at all.
+ * ADDITION: warps of nested schedulers (section 3 of the paper, direct mode). If a bvt below another bvt holds one VP
+ * and has children with warps, the `warp` of that VP is a cap: the VP is warped by as much as the child that the lower
+ * scheduler runs, or would run. So a warped thread goes ahead of its siblings, and its scheduler ahead of its own
+ * siblings. What is passed on is CPU time, since the virtual times of two schedulers have nothing in common. If the
+ * lower scheduler has a `threshold`, its VP is warped by all of `warp` while that child is warped by at least the
+ * threshold, and otherwise not at all.
  */
 
 /* The CPU time that v may get ahead of its turn while WARPED; a nested scheduler may tell a lesser warp. */

@@ -73,7 +73,7 @@ fn rust(interface: &Interface) -> Result<String, std::fmt::Error> {
     )?;
     writeln!(
         out,
-        "/// Evaluates an expression with the call in a [`Request`]($crate::interface::Request), whichever it is.\n\
+        "/// Evaluates an expression with the call in a [`Request`](crate::interface::Request), whichever it is.\n\
          #[macro_export]\nmacro_rules! with_call {{\n\
          ($request:expr, $call:ident => $do:expr) => {{ match $request {{ {arms} }} }};\n}}"
     )?;

@@ -30,7 +30,7 @@ pub(crate) trait Serve: Method {
     fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<Self::Reply, Fault>;
 }
 
-/// What is asked to do something, and for whom.
+/// A call that is being carried out.
 pub(crate) struct Asked<'a, E> {
     pub(crate) manager: &'a Mutex<Manager<E>>,
     /// The caller.
@@ -42,8 +42,7 @@ pub(crate) struct Asked<'a, E> {
 }
 
 impl<E: RunningEngine> Asked<'_, E> {
-    /// Has the manager do something, under the manager's lock. All other work for the answer, such as the search for
-    /// what could be granted, comes after the lock is released.
+    /// Has the manager do something, under the manager's lock.
     pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Manager<E>) -> Result<T, Error>) -> Result<T, Fault> {
         Ok(self.held(act)??)
     }

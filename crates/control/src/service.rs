@@ -1,5 +1,5 @@
-//! Answers a message: finds its method and parameters, and has the manager do it for the user. Decides nothing
-//! itself: what a method does stands beside its operation (`asked`).
+//! Answers a message: finds its method and parameters, and has the method carried out (`asked`). Decides nothing
+//! itself.
 
 use crate::asked::{Answer, Asked, Serve};
 use crate::engine::RunningEngine;

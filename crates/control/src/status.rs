@@ -1,6 +1,7 @@
 //! The state of a hierarchy for people and programs, as it is sent: names end in the unit, times are in nanoseconds.
 //!
-//! Relies on the tree for the promises and on the engine for how they were kept. Changes nothing.
+//! Relies on the tree for the promises and on the engine for how they were kept. Changes nothing but the number of
+//! subscribers: the method `Watch` is here, too, as `changes` knows no manager.
 
 use crate::asked::{Asked, Serve};
 use crate::engine::{Counts, EngineError, Observed, Readings, RunningEngine, Thread};

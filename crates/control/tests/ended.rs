@@ -40,7 +40,8 @@ fn busy() -> Manager<Native> {
     manager
 }
 
-/// Methods that ask the engine nothing, or much else before. Their tests are in policies.rs and server.rs.
+/// Methods that do not ask the engine, or do so only after much other work. Their tests are in policies.rs and
+/// server.rs.
 const ELSEWHERE: [&str; 4] = ["Load", "Policies", "Unload", "Watch"];
 
 /// What a parameter of this name may be; which of these is valid depends on the method.
@@ -92,7 +93,11 @@ fn whenever_a_run_ends_its_answer_is_that_it_has_ended() {
     let interface = Interface::try_from(DEFINITION).unwrap();
     let methods: Vec<&Method> =
         interface.methods().filter(|method| !ELSEWHERE.contains(&method.name().as_str())).collect();
-    assert_eq!(methods.len() + ELSEWHERE.len(), interface.methods().count(), "a method is unknown");
+    assert_eq!(
+        methods.len() + ELSEWHERE.len(),
+        interface.methods().count(),
+        "ELSEWHERE names a method that the interface does not have"
+    );
     for method in methods {
         let name = method.name().as_str();
         let valid = |parameters: &Value| error_of(busy(), name, parameters).is_none();

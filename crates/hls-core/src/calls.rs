@@ -95,22 +95,22 @@ impl About {
         About { op, call: Call::default() }
     }
 
-    /// The thread becomes runnable.
+    /// [`Core::request`](crate::Core::request).
     pub fn request() -> About {
         About::new(Op::Request)
     }
 
-    /// The thread blocks.
+    /// [`Core::release`](crate::Core::release).
     pub fn release() -> About {
         About::new(Op::Release)
     }
 
-    /// The thread stalls: it is not done, but waits for memory or for a disk.
+    /// [`Core::stall`](crate::Core::stall).
     pub fn stall() -> About {
         About::new(Op::Stall)
     }
 
-    /// The running thread lets other children of its scheduler go first.
+    /// [`Core::yield_now`](crate::Core::yield_now).
     pub fn yield_now() -> About {
         About::new(Op::Yield)
     }

@@ -92,7 +92,7 @@ impl Core {
     /// here.
     pub(crate) fn call(&mut self, op: Op, call: Call) -> i64 {
         let mut call = Call { op: op as u32, ..call };
-        // SAFETY: the core checks the indexes, except those that `vp` and `cpu` below have checked.
+        // SAFETY: the core checks the indexes, except those that `vp`, `cpu` and `make` have checked.
         unsafe { self.play_one(&mut call) };
         if let Some(tape) = &mut self.tape {
             write_down(tape, call);

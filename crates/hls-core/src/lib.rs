@@ -1,7 +1,7 @@
 //! Rust bindings of the C core. Of all crates only this one, the kernel engine's, and `mapping.rs` of
 //! `user-level-scheduler` have `unsafe` code in them.
 //!
-//! [`Core`] owns one `struct hls`, a root domain, and offers its entry points (`core/core.h`) as methods. That header
+//! [`Core`] owns one `struct hls`, a root domain, and offers its entry points (`core/call.h`) as methods. `core/core.h`
 //! has rules for callers: one call at a time, time never backwards, every kicked CPU scheduled. The type system
 //! enforces them (`&mut self`) or the core asserts them. A call that breaks them may give a wrong schedule, but never
 //! touches memory outside the domain: indexes are checked here.

@@ -601,7 +601,7 @@ impl Calls for Domain {
         self.set_field(offset_of!(Layout, call), call);
         match self.programs().ask(Ask::Call, 0, 0) {
             Ok((0, _)) => {}
-            // The VP no longer belongs to the thread that the call names.
+            // The VP no longer belongs to the thread that the call names, or only the kernel makes such calls.
             Ok((code, _)) if CoreError::from_answer(code.into()) == CoreError::NotFound => {
                 return Err(CoreError::NotFound);
             }

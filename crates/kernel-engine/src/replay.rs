@@ -14,12 +14,11 @@ use std::time::{Duration, Instant};
 /// The object, compiled by `build.rs`.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/replay.bpf.o"));
 
-/// How many calls of a tape are in the arena at once. The kernel ends loops that go on for too long, but looks at its
-/// clock only every 65,535 rounds, and the first look only starts the clock.
+/// How many calls of a tape are in the arena at once.
 const PART: usize = 1 << 16;
 
-/// The programs that make the calls, each up to the first call that belongs to the other one. The kernel may also end
-/// the loop of a program, if it takes too long.
+/// The programs that make the calls. Each returns at the first call that it leaves out, or when the kernel ends its
+/// loop because it takes too long.
 const PROGRAMS: [&str; 2] = ["replay_changes", "replay_events"];
 
 /// A root domain in the kernel, and the means to play tapes on it.

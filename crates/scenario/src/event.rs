@@ -117,7 +117,7 @@ impl fmt::Display for EventInWords<'_> {
     }
 }
 
-/// What a call says of a thread.
+/// What a call does to a thread, in words.
 struct AboutInWords<'c>(&'c About);
 
 impl fmt::Display for AboutInWords<'_> {
@@ -132,7 +132,7 @@ impl fmt::Display for AboutInWords<'_> {
             Op::SetAffinity => write!(f, "is bound to CPUs {value:#b}"),
             Op::SetParam => write!(f, "has its parameter {b} set to {value}"),
             Op::Tell => write!(f, "sends message {b} with {}", Values(&Params(*params))),
-            op => write!(f, "has the call {op:?} of {b}, {value} and {}", Values(&Params(*params))),
+            op => write!(f, "gets the call {op:?} with {b}, {value} and {}", Values(&Params(*params))),
         }
     }
 }
