@@ -269,13 +269,16 @@ static inline int hls_scheduler_map(struct hls_scheduler *s, const struct hls_us
 
 /*
  * Opens the scheduler for which `hls ctl promote` or the hierarchy file made this process the agent. HLS_SCHEDULER in
- * the environment names it: NAME:DESCRIPTOR:DESCRIPTOR. Returns 0, or -1 with errno: ENOENT, there is none.
+ * the environment names it: NAME:DESCRIPTOR:DESCRIPTOR, where the name may have colons, too. Returns 0, or -1 with
+ * errno: ENOENT, there is none.
  */
 static inline int hls_scheduler_open(struct hls_scheduler *s, const struct hls_user_policy *policy, void *own)
 {
-	const char *text = getenv("HLS_SCHEDULER"), *name_end = text ? strchr(text, ':') : NULL;
+	const char *text = getenv("HLS_SCHEDULER"), *name_end = text ? strrchr(text, ':') : NULL;
 	int pages[2];
 
+	while (name_end && name_end > text && *--name_end != ':')
+		;
 	if (!name_end || sscanf(name_end, ":%d:%d", &pages[0], &pages[1]) != 2) {
 		errno = ENOENT;
 		return -1;

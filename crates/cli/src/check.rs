@@ -9,6 +9,7 @@ use crate::tasks::write_tasks;
 use hls_facade::{Check, Checked, Message, left_out};
 use hls_hierarchy::{Diagnostic, Severity, Source};
 use hls_plan::Plan;
+use hls_report::ascii::write_indented;
 use hls_report::tree::write_tree;
 use std::io::Write;
 
@@ -77,8 +78,7 @@ fn answer(args: &CheckArgs, read: Result<Read, Error>) -> Result<Verdict, Error>
         Err(error) => return Err(error),
     };
     let mut out = output();
-    serde_json::to_writer_pretty(&mut out, &answer).map_err(std::io::Error::from)?;
-    writeln!(out)?;
+    write_indented(&mut out, &answer)?;
     out.flush()?;
     outcome
 }

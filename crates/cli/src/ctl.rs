@@ -12,6 +12,7 @@ use hls_client::interface::{
 };
 use hls_client::{Client, ClientError, DEFAULT_SOCKET, Texts, this_thread};
 use hls_core::pages::VERSION;
+use hls_report::ascii::write_indented;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -274,10 +275,7 @@ pub fn ask(
 ) -> Result<(), ClientError> {
     match request {
         Request::Watch { .. } => return Err(bad("found `watch`, expected a request with one answer".into())),
-        Request::Status { json: true } => {
-            serde_json::to_writer_pretty(&mut *out, &hls.call(&Status {})?).map_err(io::Error::from)?;
-            writeln!(out)?;
-        }
+        Request::Status { json: true } => write_indented(out, &hls.call(&Status {})?)?,
         Request::Status { json: false } => write_status(out, &hls.call(&Status {})?)?,
         Request::Create { policy, name, below, parameters } => {
             let [policy, new, above] = [policy, name, below].map(String::clone);

@@ -1,6 +1,7 @@
 //! How a command ends: its exit code, and its last message on standard error.
 
 use hls_hierarchy::{Diagnostic, MAX_DIAGNOSTICS, Source};
+use hls_units::is_hidden;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -36,8 +37,10 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Writes a line to standard error. If that fails, no reader is left to tell.
+/// Writes a line, or a few, to standard error, without what names in it might do to a terminal. If that fails, no
+/// reader is left to tell.
 pub fn say(text: impl Display) {
+    let text = text.to_string().replace(|c| is_hidden(c) && !matches!(c, '\n' | '\t'), "?");
     let _ = writeln!(io::stderr(), "{text}");
 }
 

@@ -111,7 +111,11 @@ impl<E: RunningEngine> Manager<E> {
     fn move_out(&mut self, at: usize, to: usize, moved: &mut u64) -> Result<(), Error> {
         let Some(id) = self.tree.scheduler(at).map(|scheduler| scheduler.id) else { return Ok(()) };
         for found in self.engine.threads()?.into_iter().filter(|thread| thread.scheduler == id) {
-            let Some(thread) = self.engine.thread(found.key.tid)? else { continue };
+            // Meanwhile it may have ended, and another thread may have its number; or it is elsewhere.
+            let thread = self.engine.thread(found.key.tid)?;
+            let Some(thread) = thread.filter(|it| it.key == found.key && it.scheduler == id) else {
+                continue;
+            };
             match self.place_with_presets(&thread, to) {
                 // The thread has ended.
                 Err(Error::NotFound(_)) => {}

@@ -27,6 +27,7 @@ use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::model::params_of_the_unplaced;
 use hls_hierarchy::params::set_by;
 use hls_hierarchy::{Policy, default_width};
+use hls_units::is_hidden;
 use std::os::fd::OwnedFd;
 
 /// The longest name, in bytes.
@@ -261,13 +262,17 @@ impl<E: RunningEngine> Manager<E> {
         }))
     }
 
-    /// Moves a thread back to the default scheduler.
+    /// Moves a thread back to the default scheduler. No effect where it is there, and no request has placed it: a
+    /// request would exempt it from the rules of the file.
     ///
     /// # Errors
     /// The error has the reason; nothing has changed.
     pub fn release(&mut self, who: Peer, tid: u32) -> Result<(), Error> {
         self.sweep()?;
         let thread = self.thread(who, tid)?;
+        if self.scheduler_of(&thread)? == self.tree.default && !self.tree.leases.contains_key(&tid) {
+            return Ok(());
+        }
         self.place_in_default(&thread).map(drop)
     }
 
@@ -393,8 +398,8 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Whether the user may create one more scheduler, with this name.
     fn may_create(&self, who: Peer, name: &str) -> Result<(), Error> {
-        if name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control) {
-            let expected = format!("expected 1 to {MAX_NAME} bytes without control characters");
+        if name.is_empty() || name.len() > MAX_NAME || name.contains(is_hidden) {
+            let expected = format!("expected 1 to {MAX_NAME} bytes without hidden characters");
             return Err(Error::BadValue(format!("found the name {name:?}, {expected}")));
         }
         if let Ok((_, it)) = self.tree.find(name) {

@@ -44,7 +44,8 @@ fn subordinate(subuid: &str, passwd: &str) -> Vec<(Range<u64>, u32)> {
     let range = |line: &str| {
         let [user, first, count] = line.split(':').collect::<Vec<_>>().try_into().ok()?;
         let (first, count): (u32, u32) = (first.parse().ok()?, count.trim().parse().ok()?);
-        let user = users.get(user).copied().or_else(|| user.parse().ok())?;
+        // A name that is not in the file (it may come from a directory service) is one person, too.
+        let user = users.get(user).copied().or_else(|| user.parse().ok()).unwrap_or(first);
         Some((first.into()..u64::from(first) + u64::from(count), user))
     };
     subuid.lines().filter_map(range).collect()
@@ -57,7 +58,7 @@ mod tests {
     #[test]
     fn subordinate_numbers_are_their_user_s() {
         let passwd = "root:x:0:0:root:/root:/bin/sh\nalice:x:1000:1000::/nowhere:/bin/sh\n";
-        let subuid = "alice:100000:65536\n1001:4294901760:65536\nnobody knows\nbob:1:1\n";
+        let subuid = "alice:100000:65536\n1001:4294901760:65536\nnobody knows\nbob:1:1\nldap:300000:65536\n";
         let mut people = People { subordinate: subordinate(subuid, passwd), read_at: Instant::now() };
         for (uid, person) in
             [(1000, 1000), (99_999, 99_999), (100_000, 1000), (165_535, 1000), (165_536, 165_536)]
@@ -65,5 +66,6 @@ mod tests {
             assert_eq!(people.person(uid), person);
         }
         assert_eq!((people.person(u32::MAX), people.person(1)), (1001, 1));
+        assert_eq!(people.person(300_000), people.person(365_535), "one person, whose own number is unknown");
     }
 }

@@ -120,7 +120,7 @@ fn what_cannot_be_created_or_destroyed_is_refused() {
     refused(&mut manager, "policy `fair`", |it| it.create(ROOT, "fair", "L", "FP", &none));
     refused(&mut manager, "no `priority`", |it| it.create(ROOT, "round-robin", "RR", "FP", &none));
     refused(&mut manager, "the name \"\"", |it| it.create(ROOT, "round-robin", "", "rest", &none));
-    refused(&mut manager, "control characters", |it| {
+    refused(&mut manager, "hidden characters", |it| {
         it.create(ROOT, "round-robin", "\u{1b}[2J", "rest", &none)
     });
     refused(&mut manager, "the root", |it| it.destroy(ROOT, "FP"));
@@ -391,4 +391,14 @@ fixed-priority "all" {
     refused(&mut manager, "130.4% > 100%", |it| it.reserve(ROOT, BOBS, "RESBH 15ms 20ms", None));
     let granted = manager.reserve(ROOT, BOBS, "RESBH 10ms 33ms", None).unwrap();
     assert_eq!(granted.scheduler, "RES");
+}
+
+/// Otherwise any user could exempt its threads from the rules of the file.
+#[test]
+fn a_thread_that_nobody_has_placed_is_released_without_a_change() {
+    let mut manager = manager();
+    manager.engine().spawn(300, Some(BOB.uid), None);
+    manager.engine().fails_after = Some(0);
+    manager.release(BOB, 300).unwrap();
+    assert_eq!(manager.engine().fails_after, Some(0), "the engine was not called");
 }

@@ -453,9 +453,8 @@ fn a_panic_ends_the_server() {
     std::thread::scope(|scope| {
         let server = scope.spawn(|| hls_control::serve(&socket, &manager, &AtomicBool::new(false)));
         let mut hls = Client::connect_to(&path).unwrap();
-        let Err(ClientError::Connection(_)) = hls.call(&Release { thread: BOBS }) else {
-            panic!("it was answered")
-        };
+        let suspend = Suspend { thread: BOBS, by: None };
+        let Err(ClientError::Connection(_)) = hls.call(&suspend) else { panic!("it was answered") };
         let error = server.join().unwrap().unwrap_err();
         assert!(error.to_string().contains("not finished"), "{error}");
     });

@@ -156,6 +156,18 @@ fn a_scheduler_has_63_slots_beside_the_agent_s() {
     manager.grant(ALICE, "U", SECOND, &texts(&[("slot", "0")])).unwrap();
 }
 
+/// A thread of another user that has got the number of a thread below the scheduler stays where it is.
+#[test]
+fn what_is_demoted_takes_no_stranger_along() {
+    let mut manager = promoted();
+    manager.grant(ALICE, "U", FIRST, &texts(&[])).unwrap();
+    let elsewhere = place(&mut manager, BOBS).0;
+    manager.engine().reused = Some(FIRST);
+    assert_eq!(manager.demote(ALICE, "U").unwrap().moved, 1, "the agent");
+    assert_ne!(place(&mut manager, FIRST).0, "ALICE");
+    assert_eq!(place(&mut manager, FIRST).0, elsewhere);
+}
+
 #[test]
 fn what_is_demoted_goes_with_all_below_it() {
     let mut manager = promoted();

@@ -11,6 +11,7 @@ use crate::syntax::{Name, Node};
 use crate::value;
 use hls_calculus::schedulers::Declared;
 use hls_core::PolicyInfo;
+use hls_units::is_hidden;
 use kdl::KdlValue;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -330,9 +331,7 @@ impl<'a> Declarer<'a> {
             self.error(second.span.clone(), message, found, "one name, then name=value", None);
         }
         match &first.kdl {
-            KdlValue::String(name) if !name.trim().is_empty() && !name.contains(char::is_control) => {
-                Some(name)
-            }
+            KdlValue::String(name) if !name.trim().is_empty() && !name.contains(is_hidden) => Some(name),
             _ => {
                 let (message, found) =
                     (format!("`{}`", node.name.text), format!("the name `{}`", first.written));

@@ -3,6 +3,7 @@
 //! Relies on nothing but the text of the file. Never prints anything itself.
 
 use crate::model::Span;
+use hls_units::is_hidden;
 use miette::{LabeledSpan, NamedSource, SourceCode};
 use std::fmt;
 use std::sync::Arc;
@@ -79,9 +80,9 @@ impl fmt::Display for Diagnostic {
 /// Why something was refused, as an error to return.
 pub(crate) type Refusal = Box<Diagnostic>;
 
-/// The text without line ends and other control characters, which names and values in a file may have.
+/// The text without line ends and other hidden characters, which names and values in a file may have.
 fn on_one_line(text: String) -> String {
-    if text.contains(char::is_control) { text.replace(char::is_control, " ") } else { text }
+    if text.contains(is_hidden) { text.replace(is_hidden, " ") } else { text }
 }
 
 /// How many errors, and how many warnings, are reported of one file.

@@ -240,8 +240,18 @@ fn edf_runs_the_earliest_deadlines_on_two_cpus() {
 /// was helped gets its own urgency back: `user_level/lock.c` tries that with real threads.
 #[test]
 fn the_lock_is_for_one_thread_at_a_time() {
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lock");
-    agent::cc(&["-pthread"], "crates/hls-core/tests/user_level/lock.c", &program);
+    succeeds("lock");
+}
+
+#[test]
+fn a_scheduler_may_have_colons_in_its_name() {
+    succeeds("open");
+}
+
+/// Compiles the program `user_level/NAME.c`, and runs it.
+fn succeeds(name: &str) {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    agent::cc(&["-pthread"], &format!("crates/hls-core/tests/user_level/{name}.c"), &program);
     let output = Command::new(program).output().expect("it was compiled above");
     assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stdout));
 }

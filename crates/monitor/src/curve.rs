@@ -65,6 +65,16 @@ impl Curve {
         self.bends.back().copied().unwrap_or_default()
     }
 
+    /// The number of the newest bend.
+    pub fn newest(&self) -> u64 {
+        self.dropped + self.bends.len() as u64 - 1
+    }
+
+    /// How many bends are kept.
+    pub fn len(&self) -> usize {
+        self.bends.len()
+    }
+
     /// Adds a bend at `at`, no earlier than the newest.
     pub fn push(&mut self, at: Nanos, has: Has) {
         self.bends.push_back(Bend { has, ..self.last().until(at) });

@@ -15,13 +15,13 @@
 //!
 //! **Slack.** Real timers go off late. What is missing, or too much, by no more than the slack is counted apart.
 //!
-//! All of it, up to an instant, is a piecewise linear function of that instant (`curve.rs`). So, for windows of
-//! one length, the supply takes its extremes where the window starts or ends at a bend, at a request or at a release.
-//! The monitor keeps the recent bends in a queue and looks at those windows only: amortised constant time for each bend
-//! and watched length, and memory for the bends within the longest window. Exact: integers only. (Where a promise takes
-//! stolen time into account and more than that is stolen, what cannot be explained may be largest between two bends;
-//! then a little less is seen.) Relies on changes being reported in time order; time that runs backwards is taken as
-//! standing still.
+//! All of it, up to an instant, is a piecewise linear function of that instant (`curve.rs`). So, for windows of one
+//! length, the supply takes its extremes where the window starts or ends at a bend, at a request or at a release. The
+//! monitor keeps the recent bends in a queue and looks at those windows only: amortised constant time for each bend and
+//! watched length, and memory for the bends within the longest window, up to a bound. Exact: integers only. (Where a
+//! promise takes stolen time into account and more than that is stolen, what cannot be explained may be largest between
+//! two bends; then a little less is seen.) Relies on changes being reported in time order; time that runs backwards is
+//! taken as standing still.
 
 pub use crate::breach::{Breach, Missed, Window};
 use crate::curve::{Bend, Curve, Has};
@@ -46,6 +46,8 @@ struct Watch {
     window: Window,
     /// The number of the first bend that the tail of the newest window has not reached.
     next_bend: u64,
+    /// No window begins before this: the bends before it are forgotten.
+    floor: Bend,
     /// The least supply, and what was stolen in that window.
     least: Option<(Nanos, Nanos)>,
     most: Nanos,
@@ -58,7 +60,13 @@ struct Watch {
 impl Watch {
     fn new(window: Window) -> Watch {
         let (short, over) = Default::default();
-        Watch { window, next_bend: 0, least: None, most: Nanos::ZERO, missing: Nanos::ZERO, short, over }
+        let (least, most, missing, floor) = Default::default();
+        Watch { window, next_bend: 0, floor, least, most, missing, short, over }
+    }
+
+    /// No window begins before the newest bend of `curve` any more.
+    fn begin_at_newest(&mut self, curve: &Curve) {
+        (self.next_bend, self.floor) = (curve.newest(), curve.last());
     }
 
     /// Moves the head of the window from the newest bend of `curve` to `at`, and judges the windows on the way that
@@ -66,7 +74,12 @@ impl Watch {
     fn advance(&mut self, curve: &Curve, at: Nanos, wanted: Option<Wanted>, judge: &mut Judge) {
         let length = self.window.length;
         let last = curve.last();
-        let is_wanted = |tail: Nanos| wanted.is_some_and(|wanted| wanted.since <= tail);
+        let Watch { floor, .. } = *self;
+        let begins = wanted.map(|Wanted { since: at, supply, stolen }| match at < floor.at {
+            true => floor,
+            false => Bend { at, supply, stolen, has: Has::Nothing },
+        });
+        let is_wanted = |tail: Nanos| begins.is_some_and(|begins| begins.at <= tail);
         while let Some(bend) = curve.get(self.next_bend)
             && at.saturating_sub(bend.at) >= length
         {
@@ -75,15 +88,14 @@ impl Watch {
             }
             self.next_bend += 1;
         }
-        let Some(wanted) = wanted else { return };
+        let Some(begins) = begins else { return };
         let tail = at.saturating_sub(length);
         let head = last.until(at);
-        if at >= length && wanted.since <= tail {
+        if at >= length && begins.at <= tail {
             let tail_bend = self.next_bend.checked_sub(1).and_then(|number| curve.get(number));
             self.judge(tail_bend.unwrap_or_default().until(tail), head, true, judge);
         } else {
-            let Wanted { since: at, supply, stolen } = wanted;
-            self.judge(Bend { at, supply, stolen, has: Has::Nothing }, head, false, judge);
+            self.judge(begins, head, false, judge);
         }
     }
 
@@ -139,6 +151,10 @@ pub struct Monitor {
 /// When more stretches of stolen time are pending than this, they become bends.
 const MAX_PENDING: usize = 1_000;
 
+/// The most bends that are kept for one VP (2 MiB). Where a longer window has more, it begins anew: such windows are
+/// not judged.
+const MOST_BENDS: usize = 1 << 16;
+
 impl Monitor {
     /// Watches windows of the given lengths from `at` on, when the VP neither runs nor wants to; what is missing or too
     /// much by at most `slack` breaks no promise.
@@ -171,7 +187,10 @@ impl Monitor {
             self.bend(at, self.curve.last().has);
             let Bend { at: since, supply, stolen, .. } = self.curve.last();
             self.wanted = Some(Wanted { since, supply, stolen });
+            // No window spans a sleep.
+            self.curve.drop_below(self.curve.newest());
             for watch in &mut self.watches {
+                watch.begin_at_newest(&self.curve);
                 watch.short.begin_anew();
                 watch.over.begin_anew();
             }
@@ -333,6 +352,10 @@ impl Monitor {
         self.curve.push(at, has);
         // The bend before the tail tells what the VP has at the tail.
         self.curve.drop_below(oldest.saturating_sub(1));
+        if self.curve.len() > MOST_BENDS {
+            let holds = |watch: &&mut Watch| watch.next_bend == oldest;
+            self.watches.iter_mut().filter(holds).for_each(|watch| watch.begin_at_newest(&self.curve));
+        }
     }
 
     /// Moves the request on to `at`, from where the VP has `next`.
@@ -408,6 +431,35 @@ mod tests {
         let units = [Runs, Runs, Asleep, Asleep, Asleep, Runs, Runs, Runs, Asleep, Asleep];
         let (found, shortfalls) = watch(&units, &[3], 3);
         assert_eq!((found[0].least, shortfalls), (Some(Nanos(3)), 0));
+    }
+
+    /// A VP that is promised something in windows of hours, and switches all the time, costs a bounded amount of
+    /// memory; shorter windows are judged as before.
+    #[test]
+    fn memory_is_bounded_where_a_window_has_very_many_bends() {
+        let windows = vec![window(1_000, 600), window(u64::MAX / 4, 1), window(u64::MAX / 2, 1)];
+        let mut monitor = Monitor::new(windows, Nanos::ZERO, Nanos::ZERO);
+        let switches = 2 * MOST_BENDS as u64;
+        for round in 0..switches {
+            monitor.grant(Nanos(round * 100));
+            monitor.revoke(Nanos(round * 100 + 50));
+            assert!(monitor.curve.len() <= MOST_BENDS + 2, "{} in round {round}", monitor.curve.len());
+        }
+        let found = monitor.finish(Nanos(switches * 100));
+        let least: Vec<_> = found.iter().map(|result| result.least).collect();
+        assert_eq!(least, [Some(Nanos(500)), None, None]);
+        assert_eq!(monitor.counts().short, 1, "one episode of windows of 1000 with 500");
+    }
+
+    /// What a thread did before it slept costs nothing.
+    #[test]
+    fn bends_before_a_sleep_are_forgotten() {
+        let mut monitor = Monitor::new(vec![window(1_000_000, 1)], Nanos::ZERO, Nanos::ZERO);
+        for round in 0..1_000 {
+            monitor.grant(Nanos(round * 100));
+            monitor.release(Nanos(round * 100 + 50));
+        }
+        assert!(monitor.curve.len() <= 4, "{}", monitor.curve.len());
     }
 
     #[test]

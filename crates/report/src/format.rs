@@ -1,6 +1,6 @@
 //! Numbers as people read them. Integers only; a rounding is in the name.
 
-use hls_units::Nanos;
+use hls_units::{Nanos, is_hidden};
 
 /// The units a time is shown in, smallest first, with their length in nanoseconds.
 const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
@@ -79,10 +79,10 @@ pub(crate) fn decimal(number: u128, decimals: u32) -> String {
     format!("{}.{:0width$}", number / scale, number % scale, width = decimals as usize)
 }
 
-/// At most `width` characters of `text`, with an ellipsis where it was longer. Control characters are replaced, since
-/// a name must not move the cursor or break a line.
+/// At most `width` characters of `text`, with an ellipsis where it was longer. Hidden characters are replaced, since
+/// a name must not move the cursor, break a line or look like another name.
 pub(crate) fn shorten(text: &str, width: usize) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    let clean = text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c });
     if text.chars().count() <= width {
         clean.collect()
     } else {

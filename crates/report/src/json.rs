@@ -3,6 +3,7 @@
 //! The format is stable: fields are added, never renamed or removed, and `format` counts the exceptions. Times are
 //! integers of nanoseconds and their names end in `_ns`. Threads and schedulers are in the order of the file.
 
+use crate::ascii::write_indented;
 use hls_monitor::demand::{Exceeded, Excess};
 use hls_monitor::result::{
     AttachTimes, Cause, Decided, GuaranteeResult, Percentiles, PolicyDisabled, QueueResult, RequestsResult,
@@ -19,8 +20,7 @@ const FORMAT: u32 = 1;
 /// # Errors
 /// The errors of `out`.
 pub fn write_json(out: &mut impl Write, result: &RunResult) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &JsonRun::from(result))?;
-    writeln!(out)
+    write_indented(out, &JsonRun::from(result))
 }
 
 /// A run, as it is written.

@@ -6,6 +6,7 @@
 //! `impl Write`, and every error of it is handed on; nothing here touches the file system. Names come from the user and
 //! are escaped where the format needs it.
 
+pub mod ascii;
 pub mod broken;
 pub mod format;
 mod hierarchy;

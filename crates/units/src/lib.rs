@@ -1,7 +1,12 @@
-//! Time as integer nanoseconds, and the one way to read and to write a time.
+//! Time as integer nanoseconds, and the one way to read and to write a time; and which characters of a name nobody
+//! sees.
 //!
 //! Relies on nothing. Never uses a float: `1.5ms` is read exactly, and a number that is not a whole count of
 //! nanoseconds is refused.
+
+mod hidden;
+
+pub use hidden::is_hidden;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

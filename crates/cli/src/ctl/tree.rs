@@ -7,7 +7,7 @@
 use hls_client::interface::{Decisions, Processor, Scheduler, StatusReply, Thread};
 use hls_report::format::{count, time_rounded};
 use hls_report::layout::{Column, number, text, write_rows};
-use hls_units::Nanos;
+use hls_units::{Nanos, is_hidden};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -199,7 +199,7 @@ fn thread_kind(thread: &Thread) -> String {
 
 /// A name that a terminal can show: a thread may call itself anything.
 pub fn clean(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    name.replace(is_hidden, "?")
 }
 
 fn row(name: String, kind: String, supply: &Supply) -> Row {

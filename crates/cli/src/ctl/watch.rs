@@ -3,7 +3,8 @@
 use super::tree::clean;
 use hls_client::interface::{Change, Kind, Watch};
 use hls_client::{Client, ClientError};
-use std::io::{self, ErrorKind, Write};
+use hls_report::ascii::write_line;
+use std::io::{ErrorKind, Write};
 
 /// Prints the changes, as JSON or in words, a line each, until the run ends.
 pub fn watch(hls: Client, json: bool, out: &mut impl Write) -> Result<(), ClientError> {
@@ -16,8 +17,7 @@ pub fn watch(hls: Client, json: bool, out: &mut impl Write) -> Result<(), Client
         };
         for change in changes {
             if json {
-                serde_json::to_writer(&mut *out, &change).map_err(io::Error::from)?;
-                writeln!(out)?;
+                write_line(out, &change)?;
             } else {
                 let missed = next.map_or(0, |next| change.number - next);
                 if missed > 0 {

@@ -10,6 +10,7 @@ use crate::exit::{Error, Verdict};
 use crate::output::{output, paragraph};
 use hls_calculus::{Guarantee, Kind, Rational, implies, rewrite, share_floor, time_ceil, time_floor};
 use hls_hierarchy::{Diagnostic, Severity, Source};
+use hls_units::is_hidden;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -53,7 +54,7 @@ pub fn guarantee(args: &GuaranteeArgs) -> Result<Verdict, Error> {
 /// Reads the guarantee that an argument gives.
 fn parse(argument: &str, text: &str) -> Result<Guarantee, Error> {
     Guarantee::parse(text).map_err(|error| {
-        let on_one_line = |text: String| text.replace(char::is_control, " ");
+        let on_one_line = |text: String| text.replace(is_hidden, " ");
         let diagnostic = Diagnostic {
             severity: Severity::Error,
             span: error.offset..error.offset + error.len,

@@ -75,6 +75,8 @@ pub struct Native {
     pub closed: Vec<GraphEdge>,
     /// The schedulers that pages were made for.
     pub pages_of: Vec<CoreScheduler>,
+    /// The number of a thread that ends after the next list of all threads; a thread of Bob's gets the number.
+    pub reused: Option<u32>,
     /// Whether the next call panics.
     pub panics: bool,
     /// Whether it knows the real threads of this machine as well.
@@ -129,6 +131,7 @@ impl Native {
             promised: 0,
             fails_after: None,
             ends_after: None,
+            reused: None,
             disabled: 0,
             disabled_policies: layout.disabled_policies.clone(),
             closed: Vec::new(),
@@ -433,7 +436,12 @@ impl RunningEngine for Native {
 impl Readings for Native {
     fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
         self.question()?;
-        Ok(self.threads.values().cloned().collect())
+        let all = self.threads.values().cloned().collect();
+        if let Some(tid) = self.reused.take() {
+            self.exit(tid);
+            self.spawn(tid, Some(BOB.uid), None);
+        }
+        Ok(all)
     }
 
     fn observed(&mut self, vps: &[CoreVp]) -> Result<Vec<Observed>, EngineError> {

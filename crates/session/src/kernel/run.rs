@@ -238,7 +238,8 @@ impl<'t> Run<'t> {
         let mut records = Vec::new();
         self.engine.poll(&mut |record| records.push(*record)).map_err(failed)?;
         let notices = self.engine.take_notices();
-        notices.iter().for_each(|notice| report_notice(notice, &self.names, &*self.console));
+        let notes = notices.iter().map(|notice| notice_in_words(notice, &self.names));
+        self.alarm.note(notes, now, &*self.console);
         if let Some(load) = &mut self.load {
             for (vp, tid) in come {
                 place(&mut self.engine, tid, vp)?;
@@ -427,21 +428,20 @@ fn report_cpu(record: &Record, console: &dyn Console) {
     }
 }
 
-fn report_notice(notice: &Notice, names: &[String], console: &dyn Console) {
+/// A notice in words.
+fn notice_in_words(notice: &Notice, names: &[String]) -> String {
     match notice {
-        Notice::Conflict { tid, nodes } => console.say(&format_args!(
-            "note: thread {tid} fits both `{}` and `{}`; it stays in the default scheduler",
+        Notice::Conflict { tid, nodes } => format!(
+            "thread {tid} fits both `{}` and `{}`; it stays in the default scheduler",
             names[nodes.0], names[nodes.1]
-        )),
-        Notice::Full { tid, node } => console.say(&format_args!(
-            "note: all instances of `{}` are taken; thread {tid} waits for one in the default scheduler",
+        ),
+        Notice::Full { tid, node } => format!(
+            "all instances of `{}` are taken; thread {tid} waits for one in the default scheduler",
             names[*node]
-        )),
+        ),
         Notice::NoRoom { tgid } => {
-            console.say(&format_args!(
-                "note: process {tgid} was refused a further thread: the hierarchy is full"
-            ));
+            format!("process {tgid} was refused a further thread: the hierarchy is full")
         }
-        Notice::Lost => console.say(&"note: records were lost; what is reported is not all of the run"),
+        Notice::Lost => "records were lost; what is reported is not all of the run".into(),
     }
 }
