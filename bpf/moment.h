@@ -26,12 +26,11 @@
 /* How long the moment of a starved thread is. */
 static u64 rescue_moment_ns;
 
-/* Whether RCU may wait for the thread of v. Where there are no timers, this program itself may count for its thread. */
+/* Whether RCU may wait for the thread of v. */
 static __always_inline bool is_reader(u32 v)
 {
 	const struct task_struct *p = thread_of(v);
-	int own = !has_timers && p == bpf_get_current_task_btf();
-	return p && HAS_FIELD(p->rcu_read_lock_nesting) && p->rcu_read_lock_nesting > own;
+	return p && HAS_FIELD(p->rcu_read_lock_nesting) && p->rcu_read_lock_nesting > 0;
 }
 
 /* Has this CPU's timer look at its moment. */

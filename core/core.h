@@ -55,8 +55,8 @@
 #define HLS_VP_PARAMS 4         /* and of a VP; values of a message */
 #define HLS_SCHEDULER_WORDS 102 /* words of 8 bytes that a policy has in each of its schedulers */
 #define HLS_VP_WORDS 4          /* and in each VP that such a scheduler schedules */
-/* Steps of one scheduling decision: each VP may refuse the CPU, once, for the affinity of the threads below it. */
-#define HLS_MAX_STEPS (HLS_MAX_VPS + HLS_MAX_DEPTH)
+#define HLS_MAX_STEPS \
+	(64 * HLS_MAX_DEPTH) /* steps of one scheduling decision, CPUs refused for affinity included */
 
 #define HLS_NEVER (~0ULL)
 
