@@ -44,7 +44,7 @@ fn subordinate(subuid: &str, passwd: &str) -> Vec<(Range<u64>, u32)> {
     let range = |line: &str| {
         let [user, first, count] = line.split(':').collect::<Vec<_>>().try_into().ok()?;
         let (first, count): (u32, u32) = (first.parse().ok()?, count.trim().parse().ok()?);
-        // A name that is not in the file (it may come from a directory service) is one person, too.
+        // The file may lack the name, which may come from a directory service: then the range is one person.
         let user = users.get(user).copied().or_else(|| user.parse().ok()).unwrap_or(first);
         Some((first.into()..u64::from(first) + u64::from(count), user))
     };

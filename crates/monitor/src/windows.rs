@@ -151,8 +151,7 @@ pub struct Monitor {
 /// When more stretches of stolen time are pending than this, they become bends.
 const MAX_PENDING: usize = 1_000;
 
-/// The most bends that are kept for one VP (2 MiB). Where a longer window has more, it begins anew: such windows are
-/// not judged.
+/// The most bends that are kept for one VP (2 MiB). Windows with more bends are not judged.
 const MOST_BENDS: usize = 1 << 16;
 
 impl Monitor {

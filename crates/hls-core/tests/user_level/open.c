@@ -15,7 +15,7 @@ static unsigned first(struct hls_scheduler *s, unsigned cpu, hls_word candidates
 
 static const struct hls_user_policy policy = {.schedule = first};
 
-/* The errno of an attempt with this name, whose pages have these descriptors. */
+/* Tries to open a scheduler of this name by these descriptors. Returns errno; 0: the scheduler was opened. */
 static int outcome(const char *name, int kernel, int user)
 {
 	static struct hls_scheduler scheduler;
