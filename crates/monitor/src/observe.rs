@@ -139,6 +139,9 @@ impl Observer {
             What::Request | What::Grant => self.note_wait_of_root(vp, at, what),
             _ => {}
         }
+        if self.ends_wait_of_promised(vp, what) {
+            self.steal_so_far(at);
+        }
         let Some(account) = self.accounts.get_mut(vp.index()) else {
             return;
         };
@@ -176,6 +179,15 @@ impl Observer {
         if what == What::Leave && !self.is_planned_for_a_thread(vp) {
             self.remove_vp(vp, at);
         }
+    }
+
+    /// Whether a VP that has a promise has waited for a CPU until this record: then what is being stolen from it counts
+    /// now. Later, when that CPU is given back, the wait has been judged.
+    fn ends_wait_of_promised(&self, vp: ObservedVp, what: What) -> bool {
+        let waits =
+            |account: &Account| account.watched.is_some() && !matches!(account.state, State::Running(_));
+        matches!(what, What::Grant | What::Release | What::Leave)
+            && self.accounts.get(vp.index()).is_some_and(waits)
     }
 
     /// Whether the VP was planned for a thread of the file: when the thread ends, another one may have the VP.

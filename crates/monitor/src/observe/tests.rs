@@ -289,6 +289,34 @@ fn what_a_stealing_vp_takes_is_no_fault_of_the_hierarchy() {
     }
 }
 
+/// A VP's wait ends while `hls` still has the CPU by its reservation: the VP's time is up, or it gets another CPU. What
+/// `hls` has had of the CPU until then is stolen.
+#[test]
+fn what_is_being_stolen_when_a_wait_ends_is_no_fault_of_the_hierarchy() {
+    for (steals, end) in [true, false]
+        .into_iter()
+        .flat_map(|steals| [(steals, What::Release), (steals, What::Leave), (steals, What::Grant)])
+    {
+        let mut topology = topology();
+        topology.vps[4].steals = steals;
+        let mut observer = Observer::new(topology, vec![promise(3, 20, 20, 0)]);
+        let records = [
+            (10, 1, 0, What::Request),
+            (10, 1, 0, What::Grant),
+            (10, 4, 0, What::Request),
+            (10, 4, 0, What::Grant),
+            (20, 3, 0, What::Request),
+            (45, 3, 1, end),
+            (60, 4, 0, What::Release),
+        ];
+        for (at, vp, cpu, what) in records {
+            observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu, what });
+        }
+        let counts = observer.finish(Nanos(100)).guarantees[0].counts;
+        assert_eq!((counts.short == 0, counts.stolen == 1), (steals, steals), "{end:?}: {counts:?}");
+    }
+}
+
 /// Every VP that waits does so for the CPU that has gone; a VP that runs on the other one is not held up.
 #[test]
 fn the_time_of_a_cpu_that_has_gone_is_stolen() {
