@@ -55,8 +55,10 @@
 #define HLS_VP_PARAMS 4         /* and of a VP; values of a message */
 #define HLS_SCHEDULER_WORDS 102 /* words of 8 bytes that a policy has in each of its schedulers */
 #define HLS_VP_WORDS 4          /* and in each VP that such a scheduler schedules */
-#define HLS_MAX_STEPS \
-	(64 * HLS_MAX_DEPTH) /* steps of one scheduling decision, CPUs refused for affinity included */
+/* Steps of one scheduling decision: each VP may refuse the CPU, once, for the affinity of the threads below it. */
+#define HLS_MAX_STEPS (HLS_MAX_VPS + HLS_MAX_DEPTH)
+/* Rounds of one decision: each level may refuse the CPU anew. Only a policy that contradicts itself needs more. */
+#define HLS_MAX_ROUNDS (4 * HLS_MAX_DEPTH)
 
 #define HLS_NEVER (~0ULL)
 
@@ -281,6 +283,7 @@ struct hls {
 	u64 cpus;        /* CPUs of the domain */
 	u64 offline;     /* CPUs that are offline: no scheduler holds their root VPs */
 	u64 decisions;   /* how often a grant hook was called */
+	u64 cut_short;   /* how often HLS_MAX_ROUNDS ended a decision */
 	u64 seq;         /* counts up: orders equal keys, the earlier one first */
 	u64 pace_ns;     /* least mean time between calls that a loaded policy causes; 0: HLS_LEAST_PACE */
 	u64 pages_taken; /* pages that schedulers have (user_pages.h), a bit each */

@@ -317,12 +317,16 @@ static __always_inline void follow_up(hls_t *h, u32 cpu)
 /*
  * The decision: returns the VP of the thread that `cpu` runs from now on; 0: none. Decides from the top at each level
  * where a decision is due; if a scheduler chooses another VP than before, all levels below are decided with it.
+ *
+ * A decision may make another one due, for example where a child claims the CPU that it has lost. A policy that
+ * contradicts itself, so that each of two children preempts the other, would go on without end: after HLS_MAX_ROUNDS
+ * the last choice stands.
  */
 HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 {
 	cpu_t *c = &h->cpu[cpu];
 	h->now_ns = now_ns;
-	for (u32 i = opaque(0); i < HLS_MAX_STEPS && c->resched && can_loop; i++) {
+	for (u32 i = opaque(0); i < HLS_MAX_ROUNDS && c->resched && can_loop; i++) {
 		u32 level = __builtin_ctzll(c->resched);
 		c->resched &= ~(1ULL << level);
 		u32 v = level < c->depth ? c->path[level].vp : 0, chosen = 0;
@@ -341,6 +345,8 @@ HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 			decide(h, cpu, level, chosen);
 		follow_up(h, cpu);
 	}
+	h->cut_short += c->resched != 0;
+	c->resched = 0;
 	h->kick &= ~(1ULL << cpu);
 	return c->depth ? c->path[c->depth - 1].vp : 0;
 }

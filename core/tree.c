@@ -183,10 +183,11 @@ static void drop_claim(hls_t *h, u32 v)
 static void free_vp(hls_t *h, u32 v)
 {
 	vp_t *vp = &h->vp[v];
-	set_pinned(h, vp, false);
-	drop_claim(h, v);
 	if (vp->child)
 		remove_up(h, v);
+	else
+		set_pinned(h, vp, false);
+	drop_claim(h, v);
 	vp->flags = 0;
 	vp->up_next = h->free_vp;
 	h->free_vp = v;
@@ -439,10 +440,10 @@ HLS_ENTRY s64 hls_move(hls_t *h __arg_arena, u32 v, u32 parent, const params_t *
 	return error;
 }
 
-/* Changes one parameter of a VP, by registering the VP anew. On an error nothing has changed. */
+/* Changes one parameter of a thread's VP, by registering the VP anew. On an error nothing has changed. */
 HLS_ENTRY s64 hls_set_param(hls_t *h __arg_arena, u32 v, u32 param, u64 value, u64 now_ns)
 {
-	if (!vp_exists(h, v) || !h->vp[v].parent)
+	if (!vp_exists(h, v) || h->vp[v].child)
 		return -HLS_E_NOT_FOUND;
 	u32 parent = h->vp[v].parent;
 	if (param >= HLS_VP_PARAMS)

@@ -695,10 +695,15 @@ HLS_RARE_FUNC u32 bvt_tell_of(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
-/* Tells the schedulers above s about the child that s runs, or would run. */
+/*
+ * Tells the schedulers above s about the child that s runs, or would run. A child that cannot use every CPU passes on
+ * no warp before it runs: on a CPU where s would run another child, s would win that CPU and lose it without end.
+ */
 HLS_RARE_BODY u32 bvt_tell(hls_t *h, u32 s)
 {
-	return bvt_tell_of(h, s, bvt_current(h, s));
+	u32 v = bvt_current(h, s);
+	bool is_sure = h->vp[v].state == HLS_RUNNING || !(h->vp[v].flags & HLS_PINNED);
+	return bvt_tell_of(h, s, is_sure ? v : 0);
 }
 
 /* The same after a change, if s has children with warps. */

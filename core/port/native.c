@@ -132,6 +132,11 @@ u64 hls_decisions(const struct hls *h)
 	return h->decisions;
 }
 
+u64 hls_cut_short(const struct hls *h)
+{
+	return h->cut_short;
+}
+
 const u32 *hls_hook(const struct hls *h)
 {
 	return &h->hook;

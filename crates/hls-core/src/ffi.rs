@@ -100,6 +100,7 @@ unsafe extern "C" {
     pub fn hls_nr_records(h: *const Hls) -> u64;
     pub fn hls_record(h: *const Hls, number: u64) -> *const HlsRecord;
     pub fn hls_decisions(h: *const Hls) -> u64;
+    pub fn hls_cut_short(h: *const Hls) -> u64;
     pub fn hls_hook(h: *const Hls) -> *const u32;
     pub fn hls_ran_ns(h: *const Hls, vp: u32, now_ns: u64) -> u64;
     pub fn hls_nr_grants(h: *const Hls, vp: u32) -> u32;

@@ -18,6 +18,8 @@ mirror! {
         pub offline: u64,
         /// How often a grant hook was called.
         pub decisions: u64,
+        /// How often a decision was ended since it went round without end.
+        pub cut_short: u64,
         /// The number of the next member of a queue, which orders members with equal keys.
         pub seq: u64,
         /// The minimum mean time between calls that a loaded policy requests.

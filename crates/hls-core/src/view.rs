@@ -261,6 +261,12 @@ impl View {
         unsafe { ffi::hls_decisions(self.hls.as_ptr()) }
     }
 
+    /// How often a decision was ended since it went round without end: a policy contradicts itself.
+    pub fn cut_short(&self) -> u64 {
+        // SAFETY: reads one field.
+        unsafe { ffi::hls_cut_short(self.hls.as_ptr()) }
+    }
+
     /// The address of the number of the loaded policy's hook that was called last: for a process that inspects this
     /// one from outside when the hook does not return. [`hook`](crate::hook) has its name.
     pub fn hook_at(&self) -> *const u32 {

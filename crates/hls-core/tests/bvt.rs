@@ -526,3 +526,32 @@ fn a_vp_has_four_parameters() {
     let params = hls_core::Params([2 * MS, 0, 0, 0, 3_600_000 * MS + 1]);
     assert!(machine.core.create_scheduler(bvt.id, params).is_err());
 }
+
+/// A thread with a warp waits for a CPU that it may use. On another one its scheduler runs a thread without a warp, and
+/// is not warped there: otherwise it would win that CPU, and lose it, without end.
+#[test]
+fn a_warp_that_a_cpu_cannot_use_does_not_win_it() {
+    let mut m = Machine::new(2, None);
+    let root = m.root("bvt", &[MS]);
+    let keeps_first = m.thread(root, &[1, 1_000 * MS]);
+    let other = m.thread(root, &[1]);
+    let below = m.below(root, &[1, 500 * MS], "bvt", &[MS]);
+    let [warped, plain] = [500 * MS, 0].map(|warp| m.thread(below, &[1, warp]));
+    for thread in [keeps_first, warped] {
+        m.core.set_affinity(thread, 0b01, m.now).unwrap();
+    }
+    [keeps_first, plain, other].into_iter().for_each(|thread| m.wake(thread));
+    while m.running[1] != Some(other) {
+        m.run_to(m.now + Nanos(MS / 10));
+    }
+    let before = m.core.decisions();
+    m.wake(warped);
+    let choices = m.core.decisions() - before;
+    assert!(choices < 10, "{choices} choices");
+    m.run_to(m.now + Nanos(100 * MS));
+    let share = m.ran_ms(plain) / m.ran_ms(other);
+    assert_eq!(m.running[0], Some(keeps_first));
+    assert!((0.9..1.1).contains(&share), "{share}");
+    m.block(keeps_first);
+    assert_eq!(m.running[0], Some(warped));
+}

@@ -1,7 +1,7 @@
 //! Threads that may not use every CPU: they run in the order of their queue, however many others wait elsewhere.
 
 use crate::support::{ByHand, MS};
-use hls_core::{Calls, CoreVp};
+use hls_core::{Calls, CoreVp, Params};
 use hls_scenario::Machine;
 
 const CPUS: u16 = 4;
@@ -94,4 +94,57 @@ fn trees_of_sixty_thousand_threads_are_balanced() {
         m.settled();
         assert_eq!(m.running.iter().flatten().count(), CPUS.into(), "{policy}");
     }
+}
+
+/// However many VPs of schedulers refuse a CPU in one decision: none is lost, and the CPU goes on.
+#[test]
+fn thousands_of_schedulers_may_refuse_a_cpu_in_one_decision() {
+    let mut m = Machine::new(2, None);
+    let root = m.root("round-robin", &[10_000 * MS]);
+    let fillers = [(); 2].map(|()| m.thread(root, &[]));
+    fillers.iter().for_each(|filler| m.wake(*filler));
+    let bound: Vec<CoreVp> = (0..2_100)
+        .map(|_| {
+            let below = m.below(root, &[], "round-robin", &[10 * MS]);
+            let thread = m.thread(below, &[]);
+            m.core.set_affinity(thread, 0b10, m.now).unwrap();
+            m.core.request(thread, m.now);
+            thread
+        })
+        .collect();
+    m.settled();
+    let on_first = m.running[0].expect("a filler");
+    m.block(on_first);
+    assert_eq!(m.core.check(), Ok(()));
+    m.block(fillers[usize::from(on_first == fillers[0])]);
+    for _ in &bound {
+        let runs = m.running[1].expect("each has its turn");
+        assert!(bound.contains(&runs));
+        m.block(runs);
+    }
+    assert_eq!(m.running, [None, None]);
+}
+
+/// A scheduler that has refused a CPU and is destroyed leaves no trace in the number of pinned threads.
+#[test]
+fn the_number_of_pinned_threads_counts_threads_alone() {
+    let mut m = Machine::new(2, None);
+    let root = m.root("round-robin", &[10 * MS]);
+    let other = m.thread(root, &[]);
+    let below = m.scheduler("round-robin", &[10 * MS]);
+    let vp = m.core.attach(root, Some(below), Params::default()).unwrap();
+    let bound = m.thread(below, &[]);
+    m.core.set_affinity(bound, 0b01, m.now).unwrap();
+    m.wake(other);
+    m.wake(bound);
+    m.block(other);
+    m.wake(other);
+    m.block(bound);
+    m.core.set_affinity(bound, 0b11, m.now).unwrap();
+    m.core.move_to(bound, root, Params::default(), m.now).unwrap();
+    m.settled();
+    m.core.detach(vp, m.now).unwrap();
+    m.core.destroy_scheduler(below).unwrap();
+    assert_eq!(m.core.check(), Ok(()));
+    assert_eq!(m.core.image().head.nr_pinned, 0);
 }

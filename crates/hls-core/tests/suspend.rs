@@ -1,7 +1,7 @@
 //! Threads that are suspended and resumed, in small hierarchies that are driven by hand.
 
 use crate::support::{ByHand, MS};
-use hls_core::{Calls, CoreScheduler, CoreVp, Params};
+use hls_core::{Calls, CoreError, CoreScheduler, CoreVp, Params};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
@@ -80,4 +80,18 @@ fn only_threads_are_suspended() {
     assert_ne!(held.child, CoreScheduler(0));
     assert!(m.core.suspend(CoreVp(first.0 - 1), true, now).is_err());
     assert!(m.core.suspend(CoreVp(first.0 - 1), false, now).is_err());
+}
+
+/// Only a thread's VP changes a parameter while it runs: below a scheduler's VP others run.
+#[test]
+fn no_parameter_of_a_schedulers_vp_is_set() {
+    let mut m = Machine::new(1, None);
+    let root = m.root("fixed-priority", &[]);
+    let below = m.scheduler("round-robin", &[10 * MS]);
+    let vp = m.core.attach(root, Some(below), Params::from_slice(&[1])).unwrap();
+    let thread = m.thread(below, &[]);
+    m.wake(thread);
+    let before = m.core.memory().to_vec();
+    assert_eq!(m.core.set_param(vp, 0, 2, m.now), Err(CoreError::NotFound));
+    assert!(m.core.memory() == before.as_slice(), "nothing has changed");
 }

@@ -35,6 +35,8 @@ pub enum Failure {
     TwoCpus(CoreVp),
     /// Timers, slices and decisions follow each other without end while no time passes.
     Endless,
+    /// A decision for this CPU went round without end until the core ended it: a policy contradicts itself.
+    Circular(u16),
     /// A VP is READY, but runs on no CPU, though no other thread wants one and nothing is due.
     Stuck(CoreVp),
 }
@@ -61,6 +63,9 @@ impl fmt::Display for Failure {
             }
             Failure::TwoCpus(vp) => write!(f, "VP {vp} runs on two CPUs"),
             Failure::Endless => f.write_str("timers, slices and decisions follow each other without end"),
+            Failure::Circular(cpu) => {
+                write!(f, "a decision for CPU {cpu} goes round without end: a policy contradicts itself")
+            }
             Failure::Stuck(vp) => write!(f, "VP {vp} is ready and would wait for ever"),
         }
     }
@@ -123,7 +128,11 @@ impl Machine {
                 return Err(Failure::Endless);
             }
             let cpu = kick.trailing_zeros() as u16;
+            let cut_short = self.core.cut_short();
             self.running[usize::from(cpu)] = self.core.schedule(cpu, self.now);
+            if self.core.cut_short() > cut_short {
+                return Err(Failure::Circular(cpu));
+            }
         }
         let disabled_policies = &mut self.disabled_policies;
         self.core.take_records(|record| {

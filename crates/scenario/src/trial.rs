@@ -168,6 +168,7 @@ impl Trial {
             Failure::Endless => {
                 "timers, slices and decisions follow each other without end in one instant".into()
             }
+            Failure::Circular(_) => failure.to_string(),
             Failure::Stuck(which) => {
                 format!(
                     "{} is ready, all others sleep, and no timer is set: it would wait for ever",

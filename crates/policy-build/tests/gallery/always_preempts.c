@@ -2,7 +2,7 @@
 /*
  * Answers that every ready child preempts every running one, and yet grants in turn.
  *
- * Noticed: it is strict, and a ready child waited beside a running one | follow each other without end in one instant
+ * Noticed: it is strict, and a ready child waited beside a running one | goes round without end
  */
 #include "../core/policy.h"
 
