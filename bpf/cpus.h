@@ -37,14 +37,21 @@ static __always_inline bool is_bound(const struct task_struct *p)
 	return p->migration_disabled > by_program;
 }
 
-/* Empties the CPU's list of urgent threads (urgent.h). Holders are found again, others are rescued when they starve. */
+/* Takes the first thread out of a list of the CPU's urgent threads (urgent.h); returns its VP. There must be one. */
+static __always_inline u32 pop_urgent(struct engine_cpu __arena *c, u32 urgency)
+{
+	u32 v = c->urgent[urgency & (URGENCIES - 1)];
+	c->urgent[urgency & (URGENCIES - 1)] = domain->thread[v].next_urgent;
+	domain->thread[v].is_listed = false;
+	return v;
+}
+
+/* Empties the CPU's lists of urgent threads. Holders are found again, others are rescued when they starve. */
 static __always_inline void forget_urgent(u32 cpu)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu];
-	for (u32 i = opaque(0); i < HLS_MAX_VPS && c->urgent && can_loop; i++) {
-		domain->thread[c->urgent].is_listed = false;
-		c->urgent = domain->thread[c->urgent].next_urgent;
-	}
+	for (u32 i = opaque(0); i < HLS_MAX_VPS && c->urgents && can_loop; i++)
+		pop_urgent(c, c->urgent[ENDS] ? ENDS : HOLDS);
 }
 
 /*

@@ -12,6 +12,9 @@
 #define VP_NUMBER_BITS 24
 _Static_assert(HLS_MAX_VPS <= 1 << VP_NUMBER_BITS, "each VP has a number of its own");
 
+/* Why a thread is urgent (urgent.h): its process was killed, or it holds a lock for which others wait. */
+enum urgency { ENDS, HOLDS, URGENCIES };
+
 /* A CPU, as the engine sees it. Times are by the clock of scx_bpf_now(). */
 struct engine_cpu {
 	u64 lag_ns;        /* last known lag of the thread to which the CPU is granted (clock.h) */
@@ -30,12 +33,17 @@ struct engine_cpu {
 	u64 rescued_lag_ns;                     /* the lag of its thread when it began (clock.h) */
 	u64 urgent_paid_ns;                     /* up to when urgent threads have used up their rate (urgent.h) */
 	u64 kernel_paid_ns; /* up to when the CPU's kernel threads have used up their part (kernel_threads.h) */
-	u32 urgent;         /* the first VP in the list of urgent threads that wait for a moment; 0: none */
-	u32 urgent_last;    /* the last of them */
+	/* The lists of urgent threads that wait for a moment, by enum urgency (urgent.h). */
+	union {
+		u32 urgent[URGENCIES]; /* the first VP of each; 0: none */
+		u64 urgents;           /* both */
+	};
+	u32 urgent_last[URGENCIES]; /* the last VP of each */
 	/* The timer does not wait for the end of the slice: the clock stands still until the granted thread is back. */
 	bool slice_waits;
 	bool kernel_waits; /* kernel threads wait for the CPU */
 	bool is_paid;      /* the moment counts for the rate of urgent threads */
+	u8 urgent_turn;    /* enum urgency: the list from which the next urgent thread comes, if it has any */
 	u32 turn_first, turn_last,
 	    turn_threads; /* of the threads that were chosen for a turn on this CPU (rescue.h) */
 };
@@ -60,8 +68,8 @@ struct engine_thread {
 	u32 changes;      /* enum thread_change: what user space has not looked at */
 	u32 weights_seen; /* the value of `weights_changed` that its share takes into account */
 	/*
-	 * Its process is killed; it holds what others wait for; whether it is in a CPU's list of `urgent`, and the next
-	 * VP there; enum errand.
+	 * Its process is killed; it holds what others wait for; whether it is in one of a CPU's lists of `urgent`, and
+	 * the next VP there; enum errand.
 	 */
 	u32 is_dying : 1, is_holder : 1, is_listed : 1, next_urgent : VP_NUMBER_BITS, errands : 3;
 	u64 queued_at_ns; /* since when it is runnable, and in none of the kernel's queues; 0: it is not */
@@ -75,6 +83,11 @@ struct engine_thread {
 #define MAX_BRANDS 16
 struct engine_brand {
 	u64 name[2], mask[2]; /* a mask of zeroes ends the list */
+};
+
+/* A list of the VPs of starved threads, in the order in which they were found (rescue.h). */
+struct starved_list {
+	u32 first, last, length;
 };
 
 struct engine_domain {
@@ -123,10 +136,12 @@ struct engine_domain {
 	struct hls_params new_params;  /* of the thread that comes */
 	u32 first_errand, last_errand; /* list of the VPs with errands; the first is 0: there is none */
 	u32 next_errand[HLS_MAX_VPS];
-	u64 run_seen_at_ns;                          /* when the run was last seen to go on (run.h) */
-	u64 looked_at_ns;                            /* when the run and starved threads were last looked for */
-	u32 first_starved, last_starved, nr_starved; /* the list of the VPs of starved threads (rescue.h) */
-	/* The next VP in that list, or in a CPU's list; RESCUE_END: it is the last; 0: it is in no list. */
+	u64 run_seen_at_ns;             /* when the run was last seen to go on (run.h) */
+	u64 looked_at_ns;               /* when the run and starved threads were last looked for */
+	struct starved_list starved[2]; /* the threads for which RCU may wait, and the others (rescue.h) */
+	u32 starved_turn;               /* the list from which the next starved thread comes */
+	u64 rescue_moment_ns;           /* how long the moment of a starved thread is */
+	/* The next VP in its list, or in a CPU's list; RESCUE_END: it is the last; 0: it is in no list. */
 	u32 next_starved[HLS_MAX_VPS];
 	u64 look_at_ns;                 /* without timers: when the watcher looks next (watch.h) */
 	u64 watch_from_ns;              /* the watcher looks no sooner at what holds threads up */

@@ -147,7 +147,7 @@ int engine_dispatch(u64 *ctx)
 	domain->kicked &= ~(1ULL << cpu);
 	domain->cpu[cpu].free_since_ns = 0;
 	/* A rescued or urgent thread goes before the granted one, which would keep the CPU if it got another slice. */
-	if (unlikely(domain->cpu[cpu].rescues | domain->cpu[cpu].urgent))
+	if (unlikely(domain->cpu[cpu].rescues | domain->cpu[cpu].urgents))
 		is_first |= insert_first(cpu, now);
 	if (v) {
 		struct task_struct *task = thread_of(v);
@@ -209,7 +209,7 @@ int hls_running(u64 *ctx)
 	const vp_t *vp = &domain->hls.vp[v];
 	const struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	bool is_due = vp->state != HLS_RUNNING || vp->cpu != cpu || ((domain->hls.kick >> cpu) & 1) || c->rescue ||
-		      (unlikely(c->urgent) && are_urgent_due(c, scx_bpf_now()));
+		      (unlikely(c->urgents) && are_urgent_due(c, scx_bpf_now()));
 	if (unlikely(is_due)) {
 		if (v != c->rescued && !is_going(cpu))
 			scx_bpf_kick_cpu(cpu, KERNEL(scx_kick_flags, SCX_KICK_PREEMPT));

@@ -23,14 +23,12 @@
 /* How often the timer looks whether a holder has let its lock go. */
 #define LOOK_NS HLS_US(50)
 
-/* How long the moment of a starved thread is. */
-static u64 rescue_moment_ns;
-
-/* Whether RCU may wait for the thread of v. */
+/* Whether RCU may wait for the thread of v. Where there are no timers, this program itself may count for its thread. */
 static __always_inline bool is_reader(u32 v)
 {
 	const struct task_struct *p = thread_of(v);
-	return p && HAS_FIELD(p->rcu_read_lock_nesting) && p->rcu_read_lock_nesting > 0;
+	int own = !has_timers && p == bpf_get_current_task_btf();
+	return p && HAS_FIELD(p->rcu_read_lock_nesting) && p->rcu_read_lock_nesting > own;
 }
 
 /* Has this CPU's timer look at its moment. */
@@ -106,7 +104,7 @@ HLS_GLOBAL_FUNC u64 look_at_moment(u32 cpu, u64 now)
 	struct engine_thread __arena *t = &domain->thread[v];
 	bool is_done = c->is_paid && t->is_holder && !t->is_dying && !holds(v, domain->holds[v]);
 	if (now >= c->rescued_until_ns && now < c->rescued_since_ns + READERS_MOMENT_NS && is_reader(v))
-		c->rescued_until_ns = now + rescue_moment_ns;
+		c->rescued_until_ns = now + domain->rescue_moment_ns;
 	if (is_done)
 		t->is_holder = false;
 	if (is_done || now >= c->rescued_until_ns)

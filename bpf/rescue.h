@@ -6,10 +6,11 @@
  * turns: the more there are, the shorter are turns and moments, so that moments are no more than a twentieth of a CPU.
  * When turns cannot get shorter, several threads share one.
  *
- * Starved threads wait in a list, which one timer alone reads and changes. Once a second that timer looks at all
- * threads for new starved ones; so a turn takes no longer if there are more threads. The threads of a turn wait for
- * their CPU in a list of that CPU. A thread that was preempted while RCU may wait for it comes first, starves sooner,
- * and has its CPU until RCU no longer waits for it: the kernel ends the run when RCU has waited for 21 s.
+ * Starved threads wait in lists, which one timer alone reads and changes. Once a second that timer looks at all threads
+ * for new starved ones; so a turn takes no longer if there are more threads. The threads of a turn wait for their CPU
+ * in a list of that CPU. A thread that was preempted while RCU may wait for it starves sooner, and has its CPU until
+ * RCU no longer waits for it: the kernel ends the run when RCU has waited for 21 s. Such threads have a list of their
+ * own, and every other place in turns: so they come soon, and cannot hold up the others.
  *
  * A thread is stranded if it waits for CPUs that have all gone, or are about to go, because it is bound to them or
  * cannot migrate at present. Such a CPU takes no decisions, and cannot go before the thread has left it. So another CPU
@@ -106,33 +107,35 @@ static __always_inline bool is_starved(u32 v, u64 now)
 	return now >= since + READER_STARVED_NS && is_reader(v);
 }
 
-/* Puts v at the head of the list of starved threads. */
-static __always_inline void push_reader(u32 v)
+static __always_inline u32 nr_starved(void)
 {
-	domain->next_starved[v] = domain->nr_starved ? domain->first_starved : RESCUE_END;
-	if (!domain->nr_starved++)
-		domain->last_starved = v;
-	domain->first_starved = v;
+	return domain->starved[false].length + domain->starved[true].length;
 }
 
-/* Puts v at the end of the list of starved threads. */
+/* Puts v at the end of its list of starved threads. */
 static __always_inline void push_starved(u32 v)
 {
+	struct starved_list __arena *list = &domain->starved[is_reader(v)];
 	domain->next_starved[v] = RESCUE_END;
-	if (domain->nr_starved++)
-		domain->next_starved[domain->last_starved] = v;
+	if (list->length++)
+		domain->next_starved[list->last] = v;
 	else
-		domain->first_starved = v;
-	domain->last_starved = v;
+		list->first = v;
+	list->last = v;
 }
 
-/* Takes the first out of the list of starved threads. There must be one. */
+/* Takes the first out of the list of starved threads that has its turn, or else out of the other; there must be one. */
 static __always_inline u32 pop_starved(void)
 {
-	u32 v = domain->first_starved < HLS_MAX_VPS ? domain->first_starved : 0;
-	domain->first_starved = domain->next_starved[v];
+	u32 turn = domain->starved_turn & 1;
+	if (!domain->starved[turn].length)
+		turn ^= 1;
+	struct starved_list __arena *list = &domain->starved[turn];
+	u32 v = list->first < HLS_MAX_VPS ? list->first : 0;
+	domain->starved_turn = turn ^ 1;
+	list->first = domain->next_starved[v];
 	domain->next_starved[v] = 0;
-	domain->nr_starved--;
+	list->length--;
 	return v;
 }
 
@@ -141,12 +144,8 @@ HLS_GLOBAL_FUNC u32 list_starved(u64 now)
 {
 	u32 vps = domain->hls.used_vps;
 	for (u32 v = opaque(1); v <= vps && v < HLS_MAX_VPS && can_loop; v++)
-		if (unlikely(is_starved(v, now)) && !domain->next_starved[v]) {
-			if (is_reader(v))
-				push_reader(v);
-			else
-				push_starved(v);
-		}
+		if (unlikely(is_starved(v, now)) && !domain->next_starved[v])
+			push_starved(v);
 	return 0;
 }
 
@@ -165,12 +164,12 @@ static __always_inline u32 share_turn(u32 cpu, u32 v)
 
 /*
  * Chooses the threads of a turn: up to `most` for each of these CPUs. Returns the CPUs that got some. Threads that no
- * longer starve leave the list, and threads that can use none of the CPUs go to its end.
+ * longer starve leave their list, and threads that can use none of the CPUs go to its end.
  */
 HLS_GLOBAL_FUNC u64 choose_starved(u64 cpus, u32 most, u64 now)
 {
 	u64 chosen = opaque(0);
-	for (u32 i = opaque(0); i < RESCUE_LOOKS && domain->nr_starved && cpus && can_loop; i++) {
+	for (u32 i = opaque(0); i < RESCUE_LOOKS && nr_starved() && cpus && can_loop; i++) {
 		u32 v = pop_starved();
 		const struct engine_thread __arena *t = &domain->thread[v];
 		if (!is_starved(v, now))
@@ -213,10 +212,10 @@ HLS_GLOBAL_FUNC u64 rescue_starved(void)
 		look_for_run(now);
 		list_starved(now);
 	}
-	u32 starved = domain->nr_starved;
+	u32 starved = nr_starved();
 	if (starved) {
 		u64 turn_ns = turn_of(starved), most = threads_a_turn(starved, turn_ns);
-		rescue_moment_ns = turn_ns / MOMENT_PART / most;
+		domain->rescue_moment_ns = turn_ns / MOMENT_PART / most;
 		u64 chosen = choose_starved(free, most, now);
 		begin_turn(chosen);
 		kick((due & online) | chosen);
@@ -251,7 +250,7 @@ HLS_GLOBAL_FUNC bool insert_starved(u32 cpu, u64 now)
 		insert_stranded(v);
 		return false;
 	}
-	begin_moment(cpu, v, rescue_moment_ns, false, now);
+	begin_moment(cpu, v, domain->rescue_moment_ns, false, now);
 	return true;
 }
 

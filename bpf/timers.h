@@ -64,7 +64,7 @@ HLS_GLOBAL_FUNC u32 act_on_time(u32 cpu)
 		hls_expire(&domain->hls, cpu, now);
 		due = to_kick();
 		if (unlikely(domain->cpu[cpu].kernel_waits ||
-			     (domain->cpu[cpu].urgent && !domain->cpu[cpu].rescued)))
+			     (domain->cpu[cpu].urgents && !domain->cpu[cpu].rescued)))
 			due |= 1ULL << cpu;
 		if (is_away(v))
 			set_timer_without_slice(cpu, now);

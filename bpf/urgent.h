@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Urgent threads must make progress in the kernel soon, whatever their schedulers give them: threads that end (ends.h),
- * and threads that hold a lock of the kernel for which others wait (holders.h). Each CPU has a list of the urgent
- * threads that wait for it; such a thread gets the CPU for a moment at once, and again until it is no longer urgent.
- * Other threads lose at most 6 ms of a CPU in a row to urgent threads, and in the long run a twentieth of it, as they
- * do to starved ones.
+ * and threads that hold a lock of the kernel for which others wait (holders.h). Each CPU has a list for each kind of
+ * urgent threads that wait for it; such a thread gets the CPU for a moment at once, and again until it is no longer
+ * urgent. The two lists take turns: so nobody holds up the others by killing processes all the time. Other threads lose
+ * at most 6 ms of a CPU in a row to urgent threads, and in the long run a twentieth of it, as they do to starved ones.
  */
 #ifndef HLS_BPF_URGENT_H
 #define HLS_BPF_URGENT_H
@@ -19,20 +19,18 @@ static __always_inline bool is_urgent(const struct engine_thread __arena *t)
 	return t->is_dying || t->is_holder;
 }
 
-/* Puts v into the CPU's list of urgent threads: before all others if its thread ends, else behind them. */
+/* Puts v at the end of one of the CPU's lists of urgent threads. */
 static __always_inline void push_urgent(struct engine_cpu __arena *c, u32 v)
 {
 	struct engine_thread __arena *t = &domain->thread[v];
-	bool is_first = t->is_dying || !c->urgent;
+	u32 urgency = t->is_dying ? ENDS : HOLDS;
 	t->is_listed = true;
-	t->next_urgent = t->is_dying ? c->urgent : 0;
-	if (!t->next_urgent) {
-		if (!is_first)
-			domain->thread[c->urgent_last].next_urgent = v;
-		c->urgent_last = v;
-	}
-	if (is_first)
-		c->urgent = v;
+	t->next_urgent = 0;
+	if (c->urgent[urgency])
+		domain->thread[c->urgent_last[urgency]].next_urgent = v;
+	else
+		c->urgent[urgency] = v;
+	c->urgent_last[urgency] = v;
 }
 
 /*
@@ -55,19 +53,20 @@ HLS_GLOBAL_FUNC u64 list_urgent(u32 v)
 	return domain->cpu[cpu].rescued ? 0 : 1ULL << cpu;
 }
 
-/* Takes the first thread out of the CPU's list of urgent ones; returns its VP. */
+/* Takes an urgent thread out of the CPU's list that has its turn, or else out of the other one. Returns its VP. */
 static __always_inline u32 next_urgent(struct engine_cpu __arena *c)
 {
-	u32 v = c->urgent;
-	c->urgent = domain->thread[v].next_urgent;
-	domain->thread[v].is_listed = false;
-	return v;
+	u32 urgency = c->urgent_turn & (URGENCIES - 1);
+	if (!c->urgent[urgency])
+		urgency ^= 1;
+	c->urgent_turn = urgency ^ 1;
+	return pop_urgent(c, urgency);
 }
 
 /* Whether urgent threads wait for the CPU and may have it now: RESCUE_LONGEST_TURN_NS ahead of their rate at most. */
 static __always_inline bool are_urgent_due(const struct engine_cpu __arena *c, u64 now)
 {
-	return c->urgent && now + RESCUE_LONGEST_TURN_NS >= c->urgent_paid_ns;
+	return c->urgents && now + RESCUE_LONGEST_TURN_NS >= c->urgent_paid_ns;
 }
 
 /* Gives an urgent thread that waits for this CPU a moment. Returns whether it did. From dispatch(), under the lock. */
@@ -78,7 +77,7 @@ HLS_GLOBAL_FUNC bool insert_urgent(u32 cpu, u64 now)
 		set_timer_no_later(cpu, c->urgent_paid_ns - RESCUE_LONGEST_TURN_NS, now);
 		return false;
 	}
-	for (u32 i = opaque(0); i < URGENT_LOOKS && c->urgent && can_loop; i++) {
+	for (u32 i = opaque(0); i < URGENT_LOOKS && c->urgents && can_loop; i++) {
 		u32 v = next_urgent(c);
 		const struct engine_thread __arena *t = &domain->thread[v];
 		/* It may have run meanwhile, and no longer be urgent; the VP may be another thread's. */
@@ -91,7 +90,7 @@ HLS_GLOBAL_FUNC bool insert_urgent(u32 cpu, u64 now)
 		/* It has another affinity by now: one of its new CPUs is to decide, and is kicked as for the core. */
 		domain->hls.kick |= list_urgent(v);
 	}
-	if (c->urgent)
+	if (c->urgents)
 		set_timer_no_later(cpu, now, now);
 	return false;
 }

@@ -146,7 +146,7 @@ HLS_GLOBAL_FUNC bool insert_first(u32 cpu, u64 now)
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	if (c->rescued)
 		end_moment(cpu, now);
-	return (c->urgent && insert_urgent(cpu, now)) || (c->rescue && insert_starved(cpu, now));
+	return (c->urgents && insert_urgent(cpu, now)) || (c->rescue && insert_starved(cpu, now));
 }
 
 #endif

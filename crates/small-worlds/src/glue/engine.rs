@@ -278,8 +278,10 @@ impl Engine<'_> {
         let v = self.state.tasks[task].vtime.0;
         let it = &self.state.cpus[cpu];
         let is_granted = vp.state == 2 && usize::from(vp.cpu) == cpu;
-        let is_due =
-            !is_granted || (image.head.kick >> cpu) & 1 == 1 || it.rescue != 0 || !it.urgent.is_empty();
+        let is_due = !is_granted
+            || (image.head.kick >> cpu) & 1 == 1
+            || it.rescue != 0
+            || it.urgent != [vec![], vec![]];
         let is_due = is_due && v != it.rescued.into();
         let is_going = (image.head.offline >> cpu) & 1 == 1 || self.state.cpus[cpu].is_leaving;
         if is_due && !is_going {

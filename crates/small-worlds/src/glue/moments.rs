@@ -75,16 +75,25 @@ impl Engine<'_> {
         }
         thread.is_listed = true;
         let cpu = if (usable >> last) & 1 == 1 { last } else { usable.trailing_zeros() as usize };
-        let first = if thread.is_dying { self.state.cpus[cpu].urgent.len() } else { 0 };
-        self.state.cpus[cpu].urgent.insert(first, vp.0 as u8);
+        let urgency = usize::from(!thread.is_dying);
+        self.state.cpus[cpu].urgent[urgency].insert(0, vp.0 as u8);
         if self.state.cpus[cpu].rescued == 0 { 1 << cpu } else { 0 }
+    }
+
+    /// next_urgent(), bpf/urgent.h.
+    fn next_urgent(&mut self, cpu: usize) -> Option<CoreVp> {
+        let cpu = &mut self.state.cpus[cpu];
+        let turn = cpu.urgent_turn;
+        let (urgency, vp) =
+            [turn, turn ^ 1].into_iter().find_map(|it| Some((it, cpu.urgent[usize::from(it)].pop()?)))?;
+        cpu.urgent_turn = urgency ^ 1;
+        Some(CoreVp(vp.into()))
     }
 
     /// insert_urgent(), bpf/urgent.h, which also returns the CPUs that are to decide. Time does not pass: moments cost
     /// nothing.
     pub(crate) fn insert_urgent(&mut self, cpu: usize, due: &mut u8) -> bool {
-        while let Some(vp) = self.state.cpus[cpu].urgent.pop() {
-            let vp = CoreVp(vp.into());
+        while let Some(vp) = self.next_urgent(cpu) {
             let thread = self.state.thread(vp);
             thread.is_listed = false;
             if !thread.is_urgent() || !thread.is_queued {
@@ -185,7 +194,7 @@ impl Engine<'_> {
 
     /// forget_urgent(), bpf/cpus.h.
     pub(crate) fn forget_urgent(&mut self, cpu: usize) {
-        for vp in std::mem::take(&mut self.state.cpus[cpu].urgent) {
+        for vp in std::mem::take(&mut self.state.cpus[cpu].urgent).into_iter().flatten() {
             self.state.thread(CoreVp(vp.into())).is_listed = false;
         }
     }

@@ -240,8 +240,10 @@ pub(crate) struct Cpu {
     pub rescue: u8,
     /// The VP of a thread that has it for a moment, without a grant; 0: none.
     pub rescued: u8,
-    /// The VPs of urgent threads that wait for such a moment, the first one last.
-    pub urgent: Vec<u8>,
+    /// The VPs of urgent threads that wait for such a moment, the first one last: those that end, and holders.
+    pub urgent: [Vec<u8>; 2],
+    /// The list from which the next urgent thread comes, if it has any.
+    pub urgent_turn: u8,
     /// The CPU that holds the lock of its run queue.
     pub run_queue_held_by: Option<usize>,
     /// The parts of operations that it is about to do, the next one last.
@@ -353,7 +355,8 @@ impl State {
             engine: 0,
             rescue: 0,
             rescued: 0,
-            urgent: vec![],
+            urgent: [vec![], vec![]],
+            urgent_turn: 0,
             run_queue_held_by: None,
             todo: vec![],
         };
