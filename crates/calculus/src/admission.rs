@@ -142,27 +142,58 @@ impl Admission {
     /// Why the edge cannot be: no such scheduler, a cycle, a second parent of a scheduler that takes one, or a need, of
     /// this edge or of another, that would not hold.
     pub fn begin(&mut self, edge: Edge) -> Result<usize, Problem> {
-        let place = self.ended.pop().unwrap_or_else(|| {
-            self.graph.edges.push(edge.clone());
+        let place = self.enter(edge);
+        self.decide(&[place])?;
+        Ok(place)
+    }
+
+    /// Puts children below schedulers, all or none: each scheduler decides once, on all of them. Returns the numbers of
+    /// the new edges.
+    ///
+    /// # Errors
+    /// As of [`Admission::begin`], of one of the edges.
+    pub fn begin_together(&mut self, edges: impl IntoIterator<Item = Edge>) -> Result<Vec<usize>, Problem> {
+        let places: Vec<usize> = edges.into_iter().map(|edge| self.enter(edge)).collect();
+        self.decide(&places)?;
+        Ok(places)
+    }
+
+    /// Gives an edge a number, without linking it.
+    fn enter(&mut self, edge: Edge) -> usize {
+        let Some(place) = self.ended.pop() else {
+            self.graph.edges.push(edge);
             self.labels.push(None);
-            self.labels.len() - 1
-        });
+            return self.labels.len() - 1;
+        };
         self.graph.edges[place] = edge;
-        match self.admit(place) {
+        place
+    }
+
+    /// Links new edges and adopts what the schedulers above them decide, or takes the edges back.
+    fn decide(&mut self, places: &[usize]) -> Result<(), Problem> {
+        match self.admit(places) {
             Ok(changes) => {
                 self.adopt(changes);
-                Ok(place)
+                Ok(())
             }
             Err(problem) => {
-                self.links.unlink(place, &self.graph.edges[place]);
-                self.ended.push(place);
+                for &place in places.iter().rev() {
+                    self.links.unlink(place, &self.graph.edges[place]);
+                    self.ended.push(place);
+                }
                 Err(problem)
             }
         }
     }
 
-    /// Links a new edge and decides on it.
-    fn admit(&mut self, place: usize) -> Result<Changes, Problem> {
+    /// Links new edges and decides on them.
+    fn admit(&mut self, places: &[usize]) -> Result<Changes, Problem> {
+        let parents = places.iter().map(|place| self.connect(*place)).collect::<Result<Vec<_>, Problem>>()?;
+        self.settle(&parents, places)
+    }
+
+    /// Links a new edge. Returns the scheduler above it.
+    fn connect(&mut self, place: usize) -> Result<usize, Problem> {
         let schedulers = 0..self.graph.schedulers.len();
         let Edge { parent, child, .. } = &self.graph.edges[place];
         let parent = parent.filter(|parent| schedulers.contains(parent));
@@ -185,7 +216,7 @@ impl Admission {
             let rank = ranks(&self.graph, &self.links);
             self.rank = rank.ok_or_else(|| self.problem(place, "a path from the root", "a cycle"))?;
         }
-        self.settle(&[parent], &[place])
+        Ok(parent)
     }
 
     /// Gives an edge other parameters and another need.
@@ -213,28 +244,24 @@ impl Admission {
         }
     }
 
-    /// Ends an edge. The edge of a thread can always end: to its siblings the thread is then one that never asks for
-    /// the CPU again, so their guarantees still hold; where the analysis of fewer children says less, old labels stay.
+    /// Ends an edge. The edge of a thread can always end.
     ///
     /// # Errors
     /// No such edge, the root's own, or one without which needs below it would not hold.
     pub fn end(&mut self, edge: usize) -> Result<(), Problem> {
         let parent = self.parent_of(edge)?;
+        let Child::Scheduler(child) = self.graph.edges[edge].child else {
+            return self.end_threads(&[edge]);
+        };
         let label = self.labels[edge].take();
         self.links.unlink(edge, &self.graph.edges[edge]);
-        let child = match self.graph.edges[edge].child {
-            Child::Scheduler(child) => Some(child),
-            Child::Thread(_) => None,
-        };
-        let has_no_place = |child: usize| self.links.above[child].is_empty();
-        let settled = match child {
-            Some(child) if has_no_place(child) && !self.links.below[child].is_empty() => {
+        let settled = match self.links.above[child].is_empty() {
+            true if !self.links.below[child].is_empty() => {
                 Err(self.problem(edge, "a parent, while it has children", "none left"))
             }
             // A scheduler that is nowhere needs nothing.
-            Some(child) if has_no_place(child) => self.settle(&[parent], &[]),
-            Some(child) => self.settle(&[parent, child], &[]),
-            None => Ok(self.settle(&[parent], &[]).unwrap_or_default()),
+            true => self.settle(&[parent], &[]),
+            false => self.settle(&[parent, child], &[]),
         };
         match settled {
             Ok(changes) => {
@@ -248,6 +275,32 @@ impl Admission {
                 Err(problem)
             }
         }
+    }
+
+    /// Ends the edges of threads; each scheduler above decides once. These edges can always end: to its siblings a
+    /// thread is then one that never asks for the CPU again, so their guarantees still hold; where the analysis of
+    /// fewer children says less, old labels stay.
+    ///
+    /// # Errors
+    /// No such edge, or one of a scheduler; then none has ended.
+    pub fn end_threads(&mut self, edges: &[usize]) -> Result<(), Problem> {
+        let mut of_parents: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for &edge in edges {
+            of_parents.entry(self.parent_of(edge)?).or_default().insert(edge);
+            if matches!(self.graph.edges[edge].child, Child::Scheduler(_)) {
+                return Err(self.problem(edge, "an edge of a thread", "one of a scheduler"));
+            }
+        }
+        for (parent, ended) in of_parents {
+            self.links.below[parent].retain(|edge| !ended.contains(edge));
+            for edge in ended {
+                self.labels[edge] = None;
+                self.ended.push(edge);
+            }
+            let changes = self.settle(&[parent], &[]).unwrap_or_default();
+            self.adopt(changes);
+        }
+        Ok(())
     }
 
     /// Whether a new edge would weaken the labels above it: it is pinned to some CPUs, itself or by a thread below it,
@@ -279,6 +332,7 @@ impl Admission {
     ) -> Result<Changes, Problem> {
         let work = Work::unlimited();
         let around = self.step_context(&work);
+        let asked: BTreeSet<usize> = asked.iter().copied().collect();
         let mut changes = Changes::new();
         // Parents first, so that each scheduler decides once.
         let mut open: BTreeSet<(usize, usize)> = schedulers.iter().map(|s| (self.rank[*s], *s)).collect();

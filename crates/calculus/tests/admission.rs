@@ -171,6 +171,32 @@ fn a_reservation_begins_changes_and_ends() {
     assert_eq!(admission.begin(reserve(6, 10)), Ok(first), "the number is given out again");
 }
 
+/// Threads that begin and end together leave the same promises as one after the other, and are refused together.
+#[test]
+fn threads_begin_and_end_together() {
+    let mut admission = Admission::new(machine(), Mode::Tight).unwrap();
+    let shares = admission.create(scheduler("proportional-share"));
+    admission.begin(edge(Some(0), Child::Scheduler(shares))).unwrap();
+    let thread = |share: u64| Edge {
+        params: vec![("share".into(), share)],
+        requested: Some(Guarantee::parse("PSBE 1/20 1s").unwrap()),
+        ..edge(Some(shares), Child::Thread("t".into()))
+    };
+    let mut one_by_one = admission.clone();
+    let apart: Vec<usize> = (1..5).map(|share| one_by_one.begin(thread(share)).unwrap()).collect();
+    let together = admission.begin_together((1..5).map(thread)).unwrap();
+    assert_eq!((&together, promises(&admission)), (&apart, promises(&one_by_one)));
+    assert!(admission.begin_together((1..7).map(thread)).is_err(), "the first would have 1/31");
+    assert!(admission.begin_together([thread(1), edge(Some(7), Child::Thread("t".into()))]).is_err());
+    assert_eq!(promises(&admission), promises(&one_by_one), "a refusal changes nothing");
+    admission.end_threads(&together[1..3]).unwrap();
+    apart[1..3].iter().for_each(|edge| one_by_one.end(*edge).unwrap());
+    assert_eq!(promises(&admission), promises(&one_by_one));
+    let ended = admission.end_threads(&[together[0], together[1]]);
+    assert!(ended.is_err() && admission.end_threads(&[1]).is_err(), "one that has ended; a scheduler's");
+    assert_eq!(promises(&admission), promises(&one_by_one));
+}
+
 #[test]
 fn a_scheduler_is_destroyed_without_edges_only() {
     let mut admission = Admission::new(machine(), Mode::Tight).unwrap();

@@ -1,18 +1,21 @@
-//! Empties and destroys schedulers together with all schedulers below them: moves their threads elsewhere, one by
-//! one, and destroys the schedulers from the bottom up.
+//! Empties and destroys schedulers together with all schedulers below them: moves their threads elsewhere, and
+//! destroys the schedulers from the bottom up.
 //!
 //! If a step fails, the earlier steps stay done: every step leaves a sound hierarchy. Relies on the engine to put no
 //! thread into a closed place of the file.
 
-use crate::engine::{HierarchyChange, Promisee, RunningEngine};
+use crate::engine::{HierarchyChange, Promisee, RunningEngine, Thread};
 use crate::error::{Error, refused};
-use crate::manager::Manager;
-use crate::tree::{Scheduler, Tree};
+use crate::manager::{Manager, Peer};
+use crate::tree::{Lease, Scheduler, Slot, Tree};
 use hls_calculus::{GraphEdge, Guarantee};
-use std::collections::BTreeSet;
+use hls_core::CoreScheduler;
+use std::collections::{BTreeSet, HashSet};
 
 /// How many times newly arrived threads are moved before the request fails.
 const ROUNDS: usize = 100;
+/// How many times the calculus is asked, at most, which of the threads that lose their scheduler another one accepts.
+const MOST_QUESTIONS: usize = 32;
 
 /// What an evacuation has done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,21 +72,23 @@ impl<E: RunningEngine> Manager<E> {
 
     fn remove_each(&mut self, doomed: &[usize], to: usize, done: &mut Evacuated) -> Result<(), Error> {
         self.close_places(doomed, &mut done.places)?;
-        for at in doomed.iter().rev() {
-            let Some(name) = self.tree.scheduler(*at).map(|scheduler| scheduler.name.clone()) else {
-                continue;
-            };
-            let mut rounds = 0..ROUNDS;
-            loop {
-                self.move_out(*at, to, &mut done.threads)?;
-                self.end_leases()?;
-                match self.take_down(*at) {
-                    // Threads may come at any time until the scheduler is destroyed.
-                    Err(Error::InUse(_)) if rounds.next().is_some() => {}
-                    destroyed => break destroyed?,
+        let mut left = doomed.to_vec();
+        let mut rounds = 0..ROUNDS;
+        while let Some(&at) = left.last() {
+            let name = self.tree.scheduler(at).map(|scheduler| scheduler.name.clone());
+            match self.take_down(at) {
+                // It has threads, which are looked for only now: to list all threads of the machine takes long. Threads
+                // may come at any time until the scheduler is destroyed.
+                Err(Error::InUse(_)) if rounds.next().is_some() => {
+                    self.move_out(&left, to, &mut done.threads)?;
+                    self.end_leases()?;
+                }
+                destroyed => {
+                    destroyed?;
+                    done.schedulers.extend(name);
+                    left.pop();
                 }
             }
-            done.schedulers.push(name);
         }
         Ok(())
     }
@@ -95,9 +100,8 @@ impl<E: RunningEngine> Manager<E> {
         tree.slots.retain(|_, slot| !schedulers.contains(&slot.scheduler));
         let closed: Vec<GraphEdge> =
             self.tree.slots.keys().filter(|place| !tree.slots.contains_key(place)).copied().collect();
-        for place in &closed {
-            tree.admission.end(place.0).map_err(refused)?;
-        }
+        let ended: Vec<usize> = closed.iter().map(|place| place.0).collect();
+        tree.admission.end_threads(&ended).map_err(refused)?;
         for place in closed {
             self.engine.promise(Promisee::Place(place), &Guarantee::Null);
             self.engine.change(HierarchyChange::ClosePlace { place })?;
@@ -107,26 +111,91 @@ impl<E: RunningEngine> Manager<E> {
         Ok(())
     }
 
-    /// Moves all threads of a scheduler to another one, or to the default scheduler, and counts them.
-    fn move_out(&mut self, at: usize, to: usize, moved: &mut u64) -> Result<(), Error> {
-        let Some(id) = self.tree.scheduler(at).map(|scheduler| scheduler.id) else { return Ok(()) };
-        for found in self.engine.threads()?.into_iter().filter(|thread| thread.scheduler == id) {
+    /// Moves all threads of these schedulers to another one, or to the default scheduler, and counts them.
+    fn move_out(&mut self, from: &[usize], to: usize, moved: &mut u64) -> Result<(), Error> {
+        let ids: HashSet<CoreScheduler> =
+            from.iter().filter_map(|at| Some(self.tree.scheduler(*at)?.id)).collect();
+        let mut threads = Vec::new();
+        for found in self.engine.threads()?.into_iter().filter(|thread| ids.contains(&thread.scheduler)) {
             // Meanwhile it may have ended, and another thread may have its number; or it is elsewhere.
             let thread = self.engine.thread(found.key.tid)?;
-            let Some(thread) = thread.filter(|it| it.key == found.key && it.scheduler == id) else {
-                continue;
-            };
-            match self.place_with_presets(&thread, to) {
+            threads.extend(thread.filter(|it| it.key == found.key && ids.contains(&it.scheduler)));
+        }
+        self.place_together(&threads, to, moved)
+    }
+
+    /// Puts threads below a scheduler with default parameters, and those that it does not accept into the default
+    /// scheduler. Counts them. The tree changes once, however many they are; after an error it has those that were
+    /// moved before.
+    fn place_together(&mut self, threads: &[Thread], to: usize, moved: &mut u64) -> Result<(), Error> {
+        let mut tree = self.tree.clone();
+        let slot = self.slot_with_presets(to);
+        let edges = slot.as_ref().map_or_else(Vec::new, |slot| admit_together(&mut tree, threads, slot));
+        let mut unused: BTreeSet<GraphEdge> = edges.iter().copied().flatten().collect();
+        let mut placed: Vec<(u32, Option<GraphEdge>)> = Vec::new();
+        let mut ended = Vec::new();
+        let mut outcome = Ok(());
+        for (at, thread) in threads.iter().enumerate() {
+            let edge = edges.get(at).copied().flatten();
+            let tid = thread.key.tid;
+            match self.carry_with_presets(thread, slot.as_ref().filter(|_| edge.is_some())) {
+                Ok(is_there) => placed.push((tid, edge.filter(|_| is_there))),
                 // The thread has ended.
-                Err(Error::NotFound(_)) => {}
-                placed => {
-                    placed?;
-                    *moved += 1;
+                Err(Error::NotFound(_)) => continue,
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
                 }
             }
+            // The move has ended the old promise to the thread, even if the new promise is the same.
+            let old = self.tree.leases.remove(&tid);
+            ended.extend(tree.leases.remove(&tid).map(|old| old.edge.0));
+            if let (Some((_, Some(edge))), Some(slot)) = (placed.last(), &slot) {
+                unused.remove(edge);
+                let placer = old.map_or(Peer::ROOT.uid, |old| old.placer);
+                tree.leases.insert(tid, Lease { key: thread.key, edge: *edge, slot: slot.clone(), placer });
+            }
         }
-        Ok(())
+        *moved += placed.len() as u64;
+        ended.extend(unused.into_iter().map(|edge| edge.0));
+        tree.admission.end_threads(&ended).map_err(refused)?;
+        self.commit(tree);
+        placed.into_iter().for_each(|(tid, edge)| self.note_place(tid, edge.map(|edge| (to, edge))));
+        outcome
     }
+
+    /// Has the engine move a thread into this place, or else into the default scheduler. Returns whether it is in this
+    /// place.
+    fn carry_with_presets(&mut self, thread: &Thread, slot: Option<&Slot>) -> Result<bool, Error> {
+        match slot.map(|slot| self.carry(thread, slot)) {
+            None | Some(Err(Error::InUse(_) | Error::BadValue(_))) => {
+                self.carry(thread, &self.default_slot()).map(|()| false)
+            }
+            Some(carried) => carried.map(|()| true),
+        }
+    }
+}
+
+/// Asks the calculus for a place for each of these threads; `None` for those that it refuses. It is asked for all at
+/// once, then for halves of those that it refuses, and not for ever: a question is as much work as there are children.
+fn admit_together(tree: &mut Tree, threads: &[Thread], slot: &Slot) -> Vec<Option<GraphEdge>> {
+    let mut admitted = vec![None; threads.len()];
+    let mut open = vec![(0, threads.len())];
+    for _ in 0..MOST_QUESTIONS {
+        let Some((from, to)) = open.pop() else { break };
+        let edges: Vec<_> = threads[from..to].iter().map(|thread| tree.thread_edge(thread, slot)).collect();
+        match tree.admission.begin_together(edges) {
+            Ok(edges) => {
+                admitted.splice(from..to, edges.into_iter().map(|edge| Some(GraphEdge(edge))));
+            }
+            Err(_) if to - from > 1 => {
+                let half = from + (to - from) / 2;
+                open.extend([(half, to), (from, half)]);
+            }
+            Err(_) => {}
+        }
+    }
+    admitted
 }
 
 /// The schedulers for which `is_one` holds and all schedulers below them, parents first.

@@ -5,7 +5,7 @@
 
 use crate::changes::{Changes, between, change};
 use crate::engine::{DisabledPolicies, PolicyDisabled, RunningEngine, Thread};
-use crate::error::Error;
+use crate::error::{Error, refused};
 use crate::loaded::{LoadedPolicy, known, policy_of, presets};
 use crate::tree::{Layout, Lost, Tree};
 use hls_calculus::Mode;
@@ -145,13 +145,12 @@ impl<E: RunningEngine> Manager<E> {
             return Ok(());
         }
         let mut tree = self.tree.clone();
-        for &tid in &gone {
-            self.tree.leases.remove(&tid);
-            if let Some(lease) = tree.leases.remove(&tid) {
-                // The edge of a thread can always end.
-                let _ = tree.admission.end(lease.edge.0);
-            }
-        }
+        let of_gone = gone.iter().filter_map(|tid| {
+            self.tree.leases.remove(tid);
+            Some(tree.leases.remove(tid)?.edge.0)
+        });
+        let ended: Vec<usize> = of_gone.collect();
+        tree.admission.end_threads(&ended).map_err(refused)?;
         self.commit(tree);
         let released = |tid: u32| Change { thread: Some(tid), ..change(Kind::Released) };
         self.changes.add(|| gone.into_iter().map(released));

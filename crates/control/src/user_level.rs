@@ -14,6 +14,7 @@ use crate::operations::Granted;
 use crate::params::Reader;
 use crate::tree::{Scheduler, Slot};
 use crate::varlink::Fault;
+use hls_check::unenforceable_budget;
 use hls_client::interface::{
     self, CreateReply, Demote, DemoteReply, Grant, GrantReply, PagesReply, Promote, PromoteReply, Revoke,
     RevokeReply,
@@ -21,6 +22,7 @@ use hls_client::interface::{
 use hls_client::{Pages, Texts};
 use hls_core::pages::VERSION;
 use hls_core::{PolicyInfo, pages};
+use std::collections::BTreeSet;
 
 /// The policy of schedulers that are promoted.
 const POLICY: &str = "user-level";
@@ -98,7 +100,7 @@ impl<E: RunningEngine> Manager<E> {
         let agent = self.thread(who, agent)?;
         let granted = self.create(who, POLICY, name, below, texts)?;
         let (number, _) = self.tree.find(name)?;
-        match self.hand_over(number, &agent) {
+        match self.hand_over(who, number, &agent) {
             Ok((width, pages)) => Ok(Promoted { granted, width, pages }),
             Err(error) => Err(after_undoing(error, self.take_down(number))),
         }
@@ -106,12 +108,12 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Makes the pages of a new scheduler, and makes the thread its agent. Returns the scheduler's width and the
     /// pages.
-    fn hand_over(&mut self, number: usize, agent: &Thread) -> Result<(u16, Pages), Error> {
+    fn hand_over(&mut self, who: Peer, number: usize, agent: &Thread) -> Result<(u16, Pages), Error> {
         let (width, pages) = self.fresh_pages(number)?;
         let policy = self.tree.scheduler(number).map_or(&[][..], |scheduler| &scheduler.policy.vp_params);
         let texts = Texts::from([(pages::SLOT.into(), pages::AGENTS_SLOT.to_string())]);
         let params = Reader::new(&texts).values(policy, None)?;
-        self.place(agent, Slot { scheduler: number, params, need: None })?;
+        self.place(who, agent, Slot { scheduler: number, params, need: None })?;
         self.tree.schedulers[number].as_mut().into_iter().for_each(|known| known.is_promoted = true);
         Ok((width, pages))
     }
@@ -183,7 +185,7 @@ impl<E: RunningEngine> Manager<E> {
         }
         let above = self.above(number);
         let may = self.may_change_below(who, above).is_ok();
-        self.place_with_presets(&thread, if may { above } else { self.tree.default })
+        self.place_with_presets(who, &thread, if may { above } else { self.tree.default })
     }
 
     /// The parent of a scheduler that has at most one; for the root, the default scheduler.
@@ -201,16 +203,23 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Puts a thread below a scheduler with default parameters; into the default scheduler if a parameter has no
     /// default, or if the scheduler does not accept the thread.
-    pub(crate) fn place_with_presets(&mut self, thread: &Thread, scheduler: usize) -> Result<Granted, Error> {
-        let infos = self.tree.scheduler(scheduler).map_or(&[][..], |found| &found.policy.vp_params);
-        let presets: Option<Vec<u64>> = infos.iter().map(|info| info.default).collect();
-        if let Some(params) = presets.filter(|_| scheduler != self.tree.default) {
-            match self.place(thread, Slot { scheduler, params, need: None }) {
+    fn place_with_presets(&mut self, who: Peer, thread: &Thread, to: usize) -> Result<Granted, Error> {
+        if let Some(slot) = self.slot_with_presets(to) {
+            match self.place(who, thread, slot) {
                 Err(Error::Refused(_) | Error::InUse(_) | Error::BadValue(_)) => {}
                 placed => return placed,
             }
         }
-        self.place_in_default(thread)
+        self.place_in_default(who, thread)
+    }
+
+    /// A place below a scheduler with default parameters; `None` in the default scheduler, or if a parameter has no
+    /// default, or one that the machine cannot enforce.
+    pub(crate) fn slot_with_presets(&self, scheduler: usize) -> Option<Slot> {
+        let policy = self.tree.scheduler(scheduler).filter(|_| scheduler != self.tree.default)?.policy;
+        let params = policy.vp_params.iter().map(|info| info.default).collect::<Option<Vec<u64>>>()?;
+        let is_enforceable = unenforceable_budget(policy, &params, self.tree.overrun).is_none();
+        is_enforceable.then_some(Slot { scheduler, params, need: None })
     }
 
     /// Whether the user may have one more scheduler of this policy, if the policy has pages.
@@ -234,10 +243,12 @@ impl<E: RunningEngine> Manager<E> {
     /// Ends promoted schedulers that have no threads left.
     pub(crate) fn remove_abandoned(&mut self) -> Result<(), Error> {
         let promoted = self.tree.all().filter(|(_, scheduler)| scheduler.is_promoted).map(|(at, _)| at);
-        for number in promoted.collect::<Vec<_>>() {
+        let promoted: Vec<usize> = promoted.collect();
+        // Every thread below a promoted scheduler was put there by a request.
+        let used: BTreeSet<usize> = self.tree.leases.values().map(|lease| lease.slot.scheduler).collect();
+        for number in promoted {
             let Ok(doomed) = doomed(&self.tree, |at, _| at == number) else { continue };
-            // Every thread below a promoted scheduler was put there by a request.
-            if !self.tree.leases.values().any(|lease| doomed.contains(&lease.slot.scheduler)) {
+            if !doomed.iter().any(|at| used.contains(at)) {
                 // After any other error this is tried again before the next request.
                 if let Err(Error::Ended) = self.remove(&doomed, self.tree.default) {
                     return Err(Error::Ended);

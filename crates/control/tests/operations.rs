@@ -75,6 +75,26 @@ fn a_thread_moves_and_takes_part() {
     assert_eq!(place(&mut manager, ALICES[2]), at("rest", "NULL"));
 }
 
+/// A limit for each user other than root. What root places is root's.
+#[test]
+fn a_user_places_a_limited_number_of_threads() {
+    const MOST: u32 = 1024;
+    let mut manager = manager();
+    let (first, none) = (1000, texts(&[]));
+    manager.create(ALICE, "round-robin", "RR", "ALICE", &none).unwrap();
+    for tid in first..=first + MOST {
+        manager.engine().spawn(tid, Some(ALICE.uid), None);
+    }
+    (first..first + MOST).for_each(|tid| drop(manager.move_thread(ALICE, tid, "RR", &none).unwrap()));
+    let found = "found 1024 threads that user 1000 has placed";
+    refused(&mut manager, found, |it| it.move_thread(ALICE, first + MOST, "RR", &none));
+    manager.move_thread(ROOT, first + MOST, "RR", &none).unwrap();
+    manager.move_thread(ALICE, first, "RR", &none).unwrap();
+    // The threads end: others have room.
+    (first..first + MOST).for_each(|tid| manager.engine().exit(tid));
+    manager.move_thread(ALICE, ALICES[0], "RR", &none).unwrap();
+}
+
 #[test]
 fn bad_parameters_are_refused() {
     let mut manager = manager();

@@ -19,6 +19,8 @@ const ROOT: Peer = Peer::ROOT;
 const AGENT: u32 = ALICES[0];
 const FIRST: u32 = ALICES[1];
 const SECOND: u32 = ALICES[2];
+/// The first of many more threads of Alice's.
+const CROWD: u32 = 1000;
 
 /// A hierarchy in which Alice has promoted her first thread.
 fn promoted() -> Manager<Native> {
@@ -272,6 +274,57 @@ fn a_scheduler_below_another_knows_it_by_a_number_of_its_own() {
     let [agent, first, second] = children(&mut manager)[..] else { panic!("three children") };
     assert_eq!((agent, second), ((0, AGENT.into()), (9, 9)));
     assert!(first.0 == 1 && first.1 > u32::MAX.into(), "no thread has this number: {first:?}");
+}
+
+/// A hierarchy in which Alice has promoted her first thread, with this many more threads below schedulers of hers below
+/// it.
+fn crowded(threads: u32) -> Manager<Native> {
+    let mut manager = promoted();
+    manager.create(ALICE, "round-robin", "A", "U", &texts(&[("quantum", "1ms")])).unwrap();
+    manager.create(ALICE, "round-robin", "B", "A", &texts(&[("quantum", "1ms")])).unwrap();
+    for tid in CROWD..CROWD + threads {
+        manager.engine().spawn(tid, Some(ALICE.uid), None);
+        manager.move_thread(ALICE, tid, if tid % 2 == 0 { "A" } else { "B" }, &texts(&[])).unwrap();
+    }
+    manager
+}
+
+/// All threads together change what each is promised once, and are looked for once.
+#[test]
+fn a_demotion_of_many_threads_is_one_change() {
+    let mut manager = crowded(100);
+    let (promised, listed) = (manager.engine().promised, manager.engine().listed);
+    let demoted = manager.demote(ALICE, "U").unwrap();
+    assert_eq!((demoted.moved, &demoted.destroyed[..]), (101, &["B", "A", "U"].map(str::to_owned)[..]));
+    assert_eq!(manager.engine().listed - listed, 1);
+    let promised = manager.engine().promised - promised;
+    assert!(promised < 400, "{promised} promises to 101 threads");
+    assert_eq!(place(&mut manager, CROWD + 99).0, "ALICE");
+}
+
+/// Where the scheduler above does not accept all threads, some go there, and the rest to the default scheduler.
+#[test]
+fn a_demotion_of_too_many_threads_places_some() {
+    let mut manager = crowded(10);
+    // Beside it there is room for the agent and five more threads with one share each.
+    manager.move_thread(ALICE, FIRST, "ALICE", &texts(&[("guarantee", "PSBE 1/20 100ms")])).unwrap();
+    let demoted = manager.demote(ALICE, "U").unwrap();
+    assert_eq!(demoted.moved, 11);
+    let threads = [AGENT].into_iter().chain(CROWD..CROWD + 10);
+    let above: Vec<u32> = threads.filter(|tid| place(&mut manager, *tid).0 == "ALICE").collect();
+    assert!((1..11).contains(&above.len()), "{above:?}");
+    assert_ne!(place(&mut manager, FIRST), at("ALICE", "NULL"));
+}
+
+/// No thread is looked for where there is none.
+#[test]
+fn an_abandoned_scheduler_goes_without_a_look_at_all_threads() {
+    let mut manager = crowded(0);
+    manager.engine().exit(AGENT);
+    let listed = manager.engine().listed;
+    manager.tidy().unwrap();
+    assert_eq!(manager.engine().listed, listed);
+    assert!(!names(&mut manager).iter().any(|name| ["U", "A", "B"].contains(&&name[..])));
 }
 
 /// The engine fails at each step in turn: nothing is left of the request.

@@ -64,6 +64,8 @@ pub struct Native {
     pub promises: BTreeMap<Promisee, String>,
     /// How often it was told of a promise, or of the end of one.
     pub promised: u32,
+    /// How often it was asked for all threads.
+    pub listed: u32,
     /// How many calls the engine does before it fails once.
     pub fails_after: Option<usize>,
     /// How many questions the engine answers before the run ends: from then on it knows no thread.
@@ -129,6 +131,7 @@ impl Native {
             default: layout.schedulers[layout.default],
             promises: BTreeMap::new(),
             promised: 0,
+            listed: 0,
             fails_after: None,
             ends_after: None,
             reused: None,
@@ -436,6 +439,7 @@ impl RunningEngine for Native {
 impl Readings for Native {
     fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
         self.question()?;
+        self.listed += 1;
         let all = self.threads.values().cloned().collect();
         if let Some(tid) = self.reused.take() {
             self.exit(tid);
