@@ -11,6 +11,7 @@ use crate::graph::{Child, Edge, Graph, Links, Scheduler};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::local::{Place, Problem, StepContext};
+use crate::mend::MOST_STEPS;
 use crate::rules::Mode;
 use crate::work::Work;
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,7 +124,7 @@ impl Admission {
     /// No such scheduler.
     pub fn fall_back(&mut self, scheduler: usize, to: Scheduler) -> Result<(), Problem> {
         self.put(scheduler, to)?;
-        let changes = self.spread(&[scheduler], &[], |_| Ok(()))?;
+        let changes = self.spread(&[scheduler], &[], &Work::unlimited(), |_| Ok(()))?;
         self.adopt(changes);
         Ok(())
     }
@@ -142,8 +143,16 @@ impl Admission {
     /// Why the edge cannot be: no such scheduler, a cycle, a second parent of a scheduler that takes one, or a need, of
     /// this edge or of another, that would not hold.
     pub fn begin(&mut self, edge: Edge) -> Result<usize, Problem> {
+        self.begin_within(edge, &Work::unlimited())
+    }
+
+    /// Like [`Admission::begin`], in the elementary steps of `work`.
+    ///
+    /// # Errors
+    /// As of [`Admission::begin`]; also where the steps are not enough, after which none are left.
+    pub fn begin_within(&mut self, edge: Edge, work: &Work) -> Result<usize, Problem> {
         let place = self.enter(edge);
-        self.decide(&[place])?;
+        self.decide(&[place], work)?;
         Ok(place)
     }
 
@@ -151,10 +160,14 @@ impl Admission {
     /// the new edges.
     ///
     /// # Errors
-    /// As of [`Admission::begin`], of one of the edges.
-    pub fn begin_together(&mut self, edges: impl IntoIterator<Item = Edge>) -> Result<Vec<usize>, Problem> {
+    /// As of [`Admission::begin_within`], of one of the edges.
+    pub fn begin_together(
+        &mut self,
+        edges: impl IntoIterator<Item = Edge>,
+        work: &Work,
+    ) -> Result<Vec<usize>, Problem> {
         let places: Vec<usize> = edges.into_iter().map(|edge| self.enter(edge)).collect();
-        self.decide(&places)?;
+        self.decide(&places, work)?;
         Ok(places)
     }
 
@@ -170,8 +183,8 @@ impl Admission {
     }
 
     /// Links new edges and adopts what the schedulers above them decide, or takes the edges back.
-    fn decide(&mut self, places: &[usize]) -> Result<(), Problem> {
-        match self.admit(places) {
+    fn decide(&mut self, places: &[usize], work: &Work) -> Result<(), Problem> {
+        match self.admit(places, work) {
             Ok(changes) => {
                 self.adopt(changes);
                 Ok(())
@@ -187,9 +200,9 @@ impl Admission {
     }
 
     /// Links new edges and decides on them.
-    fn admit(&mut self, places: &[usize]) -> Result<Changes, Problem> {
+    fn admit(&mut self, places: &[usize], work: &Work) -> Result<Changes, Problem> {
         let parents = places.iter().map(|place| self.connect(*place)).collect::<Result<Vec<_>, Problem>>()?;
-        self.settle(&parents, places)
+        self.spread(&parents, places, work, Err)
     }
 
     /// Links a new edge. Returns the scheduler above it.
@@ -279,7 +292,7 @@ impl Admission {
 
     /// Ends the edges of threads; each scheduler above decides once. These edges can always end: to its siblings a
     /// thread is then one that never asks for the CPU again, so their guarantees still hold; where the analysis of
-    /// fewer children says less, old labels stay.
+    /// fewer children says less, or takes more than [`MOST_STEPS`], old labels stay.
     ///
     /// # Errors
     /// No such edge, or one of a scheduler; then none has ended.
@@ -297,7 +310,8 @@ impl Admission {
                 self.labels[edge] = None;
                 self.ended.push(edge);
             }
-            let changes = self.settle(&[parent], &[]).unwrap_or_default();
+            let work = Work::of(MOST_STEPS);
+            let changes = self.spread(&[parent], &[], &work, Err).unwrap_or_default();
             self.adopt(changes);
         }
         Ok(())
@@ -320,18 +334,20 @@ impl Admission {
     /// something else; or the first need that would not hold. Needs of the edges in `asked` are looked at even if the
     /// labels of these edges stay.
     fn settle(&self, schedulers: &[usize], asked: &[usize]) -> Result<Changes, Problem> {
-        self.spread(schedulers, asked, Err)
+        self.spread(schedulers, asked, &Work::unlimited(), Err)
     }
 
-    /// Like [`Admission::settle`], but `judge` decides which needs may be left unmet.
+    /// Like [`Admission::settle`], in the elementary steps of `work`; `judge` decides which needs may be left unmet.
     fn spread(
         &self,
         schedulers: &[usize],
         asked: &[usize],
+        work: &Work,
         judge: impl Fn(Problem) -> Result<(), Problem>,
     ) -> Result<Changes, Problem> {
-        let work = Work::unlimited();
-        let around = self.step_context(&work);
+        let around = self.step_context(work);
+        let is_within =
+            |scheduler| work.left().map_or_else(|| Err(self.too_hard(scheduler, work)), |_| Ok(()));
         let asked: BTreeSet<usize> = asked.iter().copied().collect();
         let mut changes = Changes::new();
         // Parents first, so that each scheduler decides once.
@@ -339,12 +355,15 @@ impl Admission {
         while let Some((_, scheduler)) = open.pop_first() {
             let label_of = |edge: usize| changes.get(&edge).or(self.labels[edge].as_ref());
             let (labels, problems) = around.step(scheduler, label_of);
+            // Without steps left an analysis says less than is true.
+            is_within(scheduler)?;
             problems.into_iter().try_for_each(&judge)?;
             for (&edge, label) in self.links.below[scheduler].iter().zip(labels) {
                 let stays = self.labels[edge].as_ref().is_some_and(|old| old.promises_as(&label));
                 if (!stays || asked.contains(&edge))
                     && let (_, Some(problem)) = around.unmet(edge, &label)
                 {
+                    is_within(scheduler)?;
                     judge(problem)?;
                 }
                 if !stays {
@@ -375,6 +394,13 @@ impl Admission {
 
     fn problem(&self, edge: usize, needed: &str, found: &str) -> Problem {
         self.problem_at(Place::Edge(edge), needed, found)
+    }
+
+    /// The problem of a check that took more steps than were given when it came to this scheduler.
+    fn too_hard(&self, scheduler: usize, work: &Work) -> Problem {
+        let needed = format!("a check of at most {} steps", work.given());
+        let problem = self.problem_at(Place::Scheduler(scheduler), &needed, "one that takes more");
+        Problem { message: format!("too hard to check: {}", problem.message), ..problem }
     }
 
     fn problem_at(&self, place: Place, needed: &str, found: &str) -> Problem {

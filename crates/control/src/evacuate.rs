@@ -7,8 +7,9 @@
 use crate::engine::{HierarchyChange, Promisee, RunningEngine, Thread};
 use crate::error::{Error, refused};
 use crate::manager::{Manager, Peer};
+use crate::operations::MOST_STEPS_OF_A_USER;
 use crate::tree::{Lease, Scheduler, Slot, Tree};
-use hls_calculus::{GraphEdge, Guarantee};
+use hls_calculus::{GraphEdge, Guarantee, Work};
 use hls_core::CoreScheduler;
 use std::collections::{BTreeSet, HashSet};
 
@@ -181,10 +182,11 @@ impl<E: RunningEngine> Manager<E> {
 fn admit_together(tree: &mut Tree, threads: &[Thread], slot: &Slot) -> Vec<Option<GraphEdge>> {
     let mut admitted = vec![None; threads.len()];
     let mut open = vec![(0, threads.len())];
+    let work = Work::of(MOST_STEPS_OF_A_USER);
     for _ in 0..MOST_QUESTIONS {
         let Some((from, to)) = open.pop() else { break };
         let edges: Vec<_> = threads[from..to].iter().map(|thread| tree.thread_edge(thread, slot)).collect();
-        match tree.admission.begin_together(edges) {
+        match tree.admission.begin_together(edges, &work) {
             Ok(edges) => {
                 admitted.splice(from..to, edges.into_iter().map(|edge| Some(GraphEdge(edge))));
             }

@@ -14,7 +14,7 @@ use crate::manager::{Manager, Peer, nowhere};
 use crate::params::{self, Reader};
 use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
 use crate::varlink::Fault;
-use hls_calculus::{Child, Edge, GraphEdge, Guarantee};
+use hls_calculus::{Child, Edge, GraphEdge, Guarantee, Work};
 use hls_check::{at_least, unenforceable_budget};
 use hls_client::Texts;
 use hls_client::interface::{
@@ -36,6 +36,9 @@ const MAX_NAME: usize = 64;
 const MAX_SCHEDULERS_OF_A_USER: usize = 64;
 /// The most threads that one user other than root may have placed outside the default scheduler.
 const MAX_THREADS_OF_A_USER: usize = 1024;
+/// The most elementary steps of the calculus for the check of a request of a user other than root: about a tenth of a
+/// second, for which root's requests may have to wait. Root's own have no bound: root's hierarchies may be large.
+pub(crate) const MOST_STEPS_OF_A_USER: u64 = 20_000;
 
 /// What a request was granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,7 +150,7 @@ impl<E: RunningEngine> Manager<E> {
             width,
             pinned: false,
         };
-        let edge = self.admit(&mut tree, edge, &values)?;
+        let edge = self.admit(who, &mut tree, edge, &values)?;
 
         let of_vp = tree.core_params(parent, &values, width, number_of_scheduler(number));
         let own = Params::from_slice(&own);
@@ -248,8 +251,11 @@ impl<E: RunningEngine> Manager<E> {
             let slot = params.map(|params| Slot { scheduler, params, need: Some(need.clone()) });
             let placed = slot.and_then(|slot| self.place(who, &thread, slot));
             match placed {
-                // Another scheduler may have room. Any other error is about the request or the thread.
-                Err(error @ (Error::Refused(_) | Error::InUse(_))) => last = last.or(Some(error)),
+                // Another scheduler may have room. Any other error is about the request or the thread, or the request
+                // is too hard to check.
+                Err(error @ (Error::Refused(Refusal { case: Some(_), .. }) | Error::InUse(_))) => {
+                    last = last.or(Some(error));
+                }
                 done => return done,
             }
         }
@@ -351,7 +357,7 @@ impl<E: RunningEngine> Manager<E> {
         if slot.scheduler != tree.default || slot.need.is_some() {
             may_place(who, &tree)?;
             let to = tree.thread_edge(thread, &slot);
-            let of_thread = self.admit(&mut tree, to, &slot.params)?;
+            let of_thread = self.admit(who, &mut tree, to, &slot.params)?;
             let lease = Lease { key: thread.key, edge: of_thread, slot: slot.clone(), placer: who.uid };
             tree.leases.insert(tid, lease);
             edge = Some(of_thread);
@@ -389,14 +395,18 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Asks the calculus for one more edge, with these parameter values; refuses a budget that the machine cannot
     /// enforce.
-    fn admit(&self, tree: &mut Tree, edge: Edge, values: &[u64]) -> Result<GraphEdge, Error> {
+    fn admit(&self, who: Peer, tree: &mut Tree, edge: Edge, values: &[u64]) -> Result<GraphEdge, Error> {
         let above = edge.parent.and_then(|parent| tree.scheduler(parent));
         let budget = above.and_then(|above| unenforceable_budget(above.policy, values, tree.overrun));
         if let Some(budget) = budget {
             let expected = at_least(tree.overrun);
             return Err(Error::BadValue(format!("parameter `budget`: found {budget}, expected {expected}")));
         }
-        tree.admission.begin(edge.clone()).map(GraphEdge).map_err(|problem| {
+        let work = if who.is_root() { Work::unlimited() } else { Work::of(MOST_STEPS_OF_A_USER) };
+        tree.admission.begin_within(edge.clone(), &work).map(GraphEdge).map_err(|problem| {
+            if work.left().is_none() {
+                return refused(problem);
+            }
             let above = edge.parent.and_then(|parent| tree.scheduler(parent));
             let infos = above.map_or(&[][..], |above| &above.policy.vp_params);
             let mut graph = tree.admission.graph();

@@ -95,6 +95,60 @@ fn a_user_places_a_limited_number_of_threads() {
     manager.move_thread(ALICE, ALICES[0], "RR", &none).unwrap();
 }
 
+/// A response time that takes millions of terms to find: a user's request is refused; root's is
+/// decided.
+#[test]
+fn what_is_too_hard_to_check_is_refused() {
+    let file = r#"
+        fixed-priority "FP" {
+            deferrable-server "ALICE" priority=2
+            time-sharing "rest" priority=0 { thread "video" }
+        }
+    "#;
+    let mut manager = manager_of(file);
+    let most = texts(&[("budget", "999999ns"), ("period", "1ms"), ("priority", "2")]);
+    manager.move_thread(ALICE, ALICES[0], "ALICE", &most).unwrap();
+    let hard = texts(&[("budget", "3ms"), ("period", "3600s"), ("priority", "1")]);
+    let found =
+        "too hard to check: ALICE: needs a check of at most 20000 steps, but there is one that takes more";
+    let error = refused(&mut manager, found, |it| it.move_thread(ALICE, ALICES[1], "ALICE", &hard));
+    let Error::Refused(refusal) = error else { panic!("{error:?}") };
+    assert_eq!(refusal.mend(), None, "the search for one is as hard");
+    manager.move_thread(ROOT, ALICES[1], "ALICE", &hard).unwrap();
+}
+
+/// Hundreds of reservations below a join of root's, and more of a user's: a request of either is checked.
+#[test]
+fn large_hierarchies_are_not_too_hard_to_check() {
+    let threads = |first: u32, count: u32, guarantee: &str| -> String {
+        let thread = |tid: u32| format!("thread \"t{tid}\" guarantee=\"{guarantee}\"\n");
+        (first..first + count).map(thread).collect()
+    };
+    let file = format!(
+        r#"
+        fixed-priority "FP" {{
+            reservation "RES" priority=2 {{
+                thread "video" guarantee="RESBH 5ms 50ms"
+                {}
+                join "J" guarantee="RESBH 10ms 20ms"
+                join "K" guarantee="RESBH 7ms 70ms"
+            }}
+            join "J" priority=1
+            time-sharing "rest" priority=0
+        }}
+        reservation "ALICE" parent="J" {{ {} }}
+        reservation "BELOW" parent="K" {{ {} }}
+        "#,
+        threads(0, 200, "RESBH 1ms 1s"),
+        threads(200, 200, "RESBH 1ms 1s"),
+        threads(400, 50, "RESBH 1ms 1s"),
+    );
+    let mut manager = manager_of(&file);
+    manager.reserve(ROOT, BOBS, "RESBH 1ms 1001ms", Some("RES")).unwrap();
+    manager.reserve(ROOT, BOBS, "RESBH 1ms 1003ms", Some("BELOW")).unwrap();
+    manager.reserve(ALICE, ALICES[0], "RESBH 1ms 1003ms", Some("ALICE")).unwrap();
+}
+
 #[test]
 fn bad_parameters_are_refused() {
     let mut manager = manager();
