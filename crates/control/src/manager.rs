@@ -13,7 +13,7 @@ use hls_client::interface::{Change, Kind};
 use hls_engine::ThreadKey;
 use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::{Policies, Policy};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 /// The user that makes a request.
@@ -55,6 +55,8 @@ pub struct Manager<E> {
     disabled_policies: DisabledPolicies,
     /// What has changed, for clients that subscribe to it.
     pub(crate) changes: Arc<Changes>,
+    /// The built-in policies that requests have added to the engine; each engine from then on has them.
+    pub(crate) brought_in: BTreeSet<u8>,
     /// Held while a change of policies is prepared and made.
     pub(crate) turn: Arc<Mutex<()>>,
 }
@@ -76,6 +78,7 @@ impl<E: RunningEngine> Manager<E> {
             suspensions: Suspensions::new(),
             disabled_policies,
             changes: Arc::new(Changes::new()),
+            brought_in: BTreeSet::new(),
             turn: Arc::default(),
         })
     }

@@ -23,6 +23,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -35,6 +36,9 @@ pub const VIDEO: u32 = 10;
 /// Threads of Alice and of Bob, in the default scheduler.
 pub const ALICES: [u32; 3] = [100, 101, 102];
 pub const BOBS: u32 = 200;
+
+/// A test that waits for longer than this fails.
+pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Files that stand for pages, so that the two can be distinguished.
 pub const KERNEL_PAGE: &str = "/dev/zero";
@@ -87,6 +91,8 @@ pub struct Native {
     real: BTreeSet<u32>,
     /// Whether it compiles policies, so that they may be loaded.
     pub compiles: bool,
+    /// How the next preparation of an engine says that it has begun, and what it then waits for.
+    pub gate: Option<(Sender<()>, Receiver<()>)>,
     /// The built-in policy that the engine was made without, and whether the next one is to have it.
     pub left_out: Option<u8>,
     brings_in: bool,
@@ -143,6 +149,7 @@ impl Native {
             knows_real: false,
             real: BTreeSet::new(),
             compiles: true,
+            gate: None,
             left_out: None,
             brings_in: false,
         };
@@ -384,7 +391,14 @@ impl RunningEngine for Native {
                 "found a policy, expected none where nothing is compiled".into(),
             ));
         }
-        Ok(Box::new(move || prepare(&policies)))
+        let gate = self.gate.take();
+        Ok(Box::new(move || {
+            if let Some((begun, go_on)) = gate {
+                begun.send(()).unwrap();
+                go_on.recv_timeout(PATIENCE).expect("the test lets it go on");
+            }
+            prepare(&policies)
+        }))
     }
 
     fn take_over(&mut self, next: Arc<Library>) -> Result<(), EngineError> {
