@@ -10,7 +10,9 @@ use crate::manager::{Manager, Peer};
 use crate::operations::MOST_STEPS_OF_A_USER;
 use crate::tree::{Lease, Scheduler, Slot, Tree};
 use hls_calculus::{GraphEdge, Guarantee, Work};
+use hls_client::interface::DemoteReply;
 use hls_core::CoreScheduler;
+use hls_engine::ThreadKey;
 use std::collections::{BTreeSet, HashSet};
 
 /// How many times newly arrived threads are moved before the request fails.
@@ -30,6 +32,11 @@ pub(crate) struct Evacuated {
 }
 
 impl Evacuated {
+    /// What a demotion has done.
+    pub(crate) fn reply(&self) -> DemoteReply {
+        DemoteReply { moved: self.threads, destroyed: self.schedulers.clone() }
+    }
+
     /// The error of a step that failed after this was done.
     pub(crate) fn before(&self, error: Error) -> Error {
         let mut done = Vec::new();
@@ -60,28 +67,27 @@ impl<E: RunningEngine> Manager<E> {
     /// Empties the schedulers of the policy of this number, and destroys them.
     pub(crate) fn evacuate(&mut self, policy: u8) -> Result<Evacuated, Error> {
         let doomed = doomed(&self.tree, |_, scheduler| scheduler.policy.id == policy)?;
-        self.remove(&doomed, self.tree.default)
+        let mut done = Evacuated::default();
+        self.remove(&doomed, self.tree.default, &mut done).map_err(|error| done.before(error))?;
+        Ok(done)
     }
 
     /// Moves the threads below these schedulers (parents first) to `to`, or to the default scheduler if `to` does not
     /// accept them with default parameters; then destroys the schedulers.
-    pub(crate) fn remove(&mut self, doomed: &[usize], to: usize) -> Result<Evacuated, Error> {
-        let mut done = Evacuated::default();
-        self.remove_each(doomed, to, &mut done).map_err(|error| done.before(error))?;
-        Ok(done)
-    }
-
-    fn remove_each(&mut self, doomed: &[usize], to: usize, done: &mut Evacuated) -> Result<(), Error> {
+    pub(crate) fn remove(&mut self, doomed: &[usize], to: usize, done: &mut Evacuated) -> Result<(), Error> {
         self.close_places(doomed, &mut done.places)?;
+        let placed = self.placed(doomed);
+        self.move_out(doomed, &placed, to, &mut done.threads)?;
         let mut left = doomed.to_vec();
         let mut rounds = 0..ROUNDS;
         while let Some(&at) = left.last() {
             let name = self.tree.scheduler(at).map(|scheduler| scheduler.name.clone());
             match self.take_down(at) {
-                // It has threads, which are looked for only now: to list all threads of the machine takes long. Threads
-                // may come at any time until the scheduler is destroyed.
+                // It has threads that no request has placed, or new ones: threads may come at any time until the
+                // scheduler is destroyed.
                 Err(Error::InUse(_)) if rounds.next().is_some() => {
-                    self.move_out(&left, to, &mut done.threads)?;
+                    let all = self.listed(&left)?;
+                    self.move_out(&left, &all, to, &mut done.threads)?;
                     self.end_leases()?;
                 }
                 destroyed => {
@@ -112,15 +118,39 @@ impl<E: RunningEngine> Manager<E> {
         Ok(())
     }
 
-    /// Moves all threads of these schedulers to another one, or to the default scheduler, and counts them.
-    fn move_out(&mut self, from: &[usize], to: usize, moved: &mut u64) -> Result<(), Error> {
-        let ids: HashSet<CoreScheduler> =
-            from.iter().filter_map(|at| Some(self.tree.scheduler(*at)?.id)).collect();
+    /// The threads below these schedulers that requests have placed there.
+    pub(crate) fn placed(&self, schedulers: &[usize]) -> Vec<ThreadKey> {
+        let leases = self.tree.leases.values();
+        leases.filter(|lease| schedulers.contains(&lease.slot.scheduler)).map(|lease| lease.key).collect()
+    }
+
+    /// All threads below these schedulers. To find them takes long, as all threads of the machine are listed.
+    fn listed(&mut self, schedulers: &[usize]) -> Result<Vec<ThreadKey>, Error> {
+        let ids = self.in_core(schedulers);
+        let all = self.engine.threads()?.into_iter();
+        Ok(all.filter(|thread| ids.contains(&thread.scheduler)).map(|thread| thread.key).collect())
+    }
+
+    /// The core's numbers of these schedulers.
+    fn in_core(&self, schedulers: &[usize]) -> HashSet<CoreScheduler> {
+        schedulers.iter().filter_map(|at| Some(self.tree.scheduler(*at)?.id)).collect()
+    }
+
+    /// Moves those of the given threads that are below these schedulers to another one, or to the default scheduler,
+    /// and counts them.
+    pub(crate) fn move_out(
+        &mut self,
+        from: &[usize],
+        given: &[ThreadKey],
+        to: usize,
+        moved: &mut u64,
+    ) -> Result<(), Error> {
+        let ids = self.in_core(from);
         let mut threads = Vec::new();
-        for found in self.engine.threads()?.into_iter().filter(|thread| ids.contains(&thread.scheduler)) {
-            // Meanwhile it may have ended, and another thread may have its number; or it is elsewhere.
-            let thread = self.engine.thread(found.key.tid)?;
-            threads.extend(thread.filter(|it| it.key == found.key && ids.contains(&it.scheduler)));
+        for key in given {
+            // It may have ended, and another thread may have its number; or it is elsewhere.
+            let thread = self.engine.thread(key.tid)?;
+            threads.extend(thread.filter(|it| it.key == *key && ids.contains(&it.scheduler)));
         }
         self.place_together(&threads, to, moved)
     }

@@ -85,9 +85,9 @@ impl Serve for interface::Unload {
     }
 }
 
-/// The pause between the parts of a change of policies. Each part takes CPU time from the threads of the hierarchy;
-/// the pause keeps them from taking it out of the same period.
-const REST: Duration = Duration::from_millis(40);
+/// The pause between the parts of a change of policies, or of a demotion. Each part takes CPU time from the threads of
+/// the hierarchy; the pause keeps them from taking it out of the same period.
+pub(crate) const REST: Duration = Duration::from_millis(40);
 
 impl<E: RunningEngine> Asked<'_, E> {
     /// Does an operation that may need a built-in policy which the engine was made without. If it does, and nothing

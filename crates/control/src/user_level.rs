@@ -8,10 +8,11 @@
 use crate::asked::{Asked, Serve};
 use crate::engine::{RunningEngine, Thread};
 use crate::error::{Error, after_undoing};
-use crate::evacuate::doomed;
+use crate::evacuate::{Evacuated, doomed};
 use crate::manager::{Manager, Peer};
 use crate::operations::Granted;
 use crate::params::Reader;
+use crate::policies::REST;
 use crate::tree::{Scheduler, Slot};
 use crate::varlink::Fault;
 use hls_check::unenforceable_budget;
@@ -23,12 +24,15 @@ use hls_client::{Pages, Texts};
 use hls_core::pages::VERSION;
 use hls_core::{PolicyInfo, pages};
 use std::collections::BTreeSet;
+use std::thread::sleep;
 
 /// The policy of schedulers that are promoted.
 const POLICY: &str = "user-level";
 
 /// The most schedulers with pages that a user other than root may have at a time; all users: [`pages::MAX_PAGES`].
 const MAX_PAGED_OF_A_USER: usize = 16;
+/// How many threads a demotion moves before other requests have their turn.
+const MOST_AT_ONCE: usize = 64;
 
 /// A promoted scheduler, and what its process needs.
 #[derive(Debug)]
@@ -62,7 +66,14 @@ impl Serve for interface::Pages {
 
 impl Serve for Demote {
     fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<DemoteReply, Fault> {
-        asked.with(|it| it.demote(asked.who, &self.name))
+        let mut done = Evacuated::default();
+        loop {
+            if let Some(reply) = asked.with(|it| it.demote_some(asked.who, &self.name, &mut done))? {
+                return Ok(reply);
+            }
+            // Others' requests, and threads of the hierarchy, come in between.
+            sleep(REST);
+        }
     }
 }
 
@@ -144,8 +155,28 @@ impl<E: RunningEngine> Manager<E> {
     /// # Errors
     /// The error has the reason; nothing has changed, unless the system failed: then the error also has what was done.
     pub fn demote(&mut self, who: Peer, name: &str) -> Result<DemoteReply, Error> {
+        let mut done = Evacuated::default();
+        loop {
+            if let Some(reply) = self.demote_some(who, name, &mut done)? {
+                return Ok(reply);
+            }
+        }
+    }
+
+    /// A part of [`Manager::demote`], after which the hierarchy is sound: moves some threads, or, where not many are
+    /// left, does the rest. `None`: there is more to do. Between two parts other requests may change anything.
+    fn demote_some(
+        &mut self,
+        who: Peer,
+        name: &str,
+        done: &mut Evacuated,
+    ) -> Result<Option<DemoteReply>, Error> {
         self.sweep()?;
-        let number = self.user_level(name)?;
+        let number = match self.user_level(name) {
+            // It has gone with its last thread since the part before.
+            Err(Error::NotFound(_)) if done.threads > 0 => return Ok(Some(done.reply())),
+            number => number?,
+        };
         let doomed = doomed(&self.tree, |at, _| at == number)?;
         for scheduler in doomed.iter().filter_map(|at| self.tree.scheduler(*at)) {
             let parents = scheduler.above.iter().filter_map(|above| above.parent);
@@ -157,8 +188,16 @@ impl<E: RunningEngine> Manager<E> {
             return Err(Error::Denied(format!("{found}, expected root: other users may be promised them")));
         }
         let above = self.above(number);
-        let evacuated = self.remove(&doomed, above)?;
-        Ok(DemoteReply { moved: evacuated.threads, destroyed: evacuated.schedulers })
+        let (placed, before) = (self.placed(&doomed), done.threads);
+        if let Some((some, [_, ..])) = placed.split_at_checked(MOST_AT_ONCE) {
+            let moved = self.move_out(&doomed, some, above, &mut done.threads);
+            moved.map_err(|error| done.before(error))?;
+            if done.threads > before {
+                return Ok(None);
+            }
+        }
+        self.remove(&doomed, above, done).map_err(|error| done.before(error))?;
+        Ok(Some(done.reply()))
     }
 
     /// Moves a thread below a user-level scheduler, with these parameters.
@@ -250,7 +289,8 @@ impl<E: RunningEngine> Manager<E> {
             let Ok(doomed) = doomed(&self.tree, |at, _| at == number) else { continue };
             if !doomed.iter().any(|at| used.contains(at)) {
                 // After any other error this is tried again before the next request.
-                if let Err(Error::Ended) = self.remove(&doomed, self.tree.default) {
+                if let Err(Error::Ended) = self.remove(&doomed, self.tree.default, &mut Evacuated::default())
+                {
                     return Err(Error::Ended);
                 }
             }

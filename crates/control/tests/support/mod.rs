@@ -81,8 +81,10 @@ pub struct Native {
     pub closed: Vec<GraphEdge>,
     /// The schedulers that pages were made for.
     pub pages_of: Vec<CoreScheduler>,
-    /// The number of a thread that ends after the next list of all threads; a thread of Bob's gets the number.
+    /// The number of a thread that ends after the next question about many threads; a thread of Bob's gets the number.
     pub reused: Option<u32>,
+    /// Who is told when the next thread moves.
+    pub moving: Option<Sender<()>>,
     /// Whether the next call panics.
     pub panics: bool,
     /// Whether it knows the real threads of this machine as well.
@@ -145,6 +147,7 @@ impl Native {
             disabled_policies: layout.disabled_policies.clone(),
             closed: Vec::new(),
             pages_of: Vec::new(),
+            moving: None,
             panics: false,
             knows_real: false,
             real: BTreeSet::new(),
@@ -281,6 +284,9 @@ impl Native {
                 Ok(())
             }
             HierarchyChange::MoveThread { thread, to, params } => {
+                if let Some(moving) = self.moving.take() {
+                    moving.send(()).unwrap();
+                }
                 self.living(thread)?;
                 self.call(|core, now| Ok(core.move_to(thread.vp, to, params, now)?))?;
                 self.promises.remove(&Promisee::Thread(thread));
@@ -309,6 +315,13 @@ impl Native {
         let thread = self.threads.get_mut(&tid)?;
         (thread.pid, thread.comm) = (pid, comm);
         Some(())
+    }
+
+    fn reuse(&mut self) {
+        if let Some(tid) = self.reused.take() {
+            self.exit(tid);
+            self.spawn(tid, Some(BOB.uid), None);
+        }
     }
 
     fn living(&mut self, thread: ThreadKey) -> Result<(), EngineError> {
@@ -441,7 +454,9 @@ impl RunningEngine for Native {
             }
             self.threads.get(&thread.tid).is_some_and(|known| known.key == *thread)
         };
-        Ok(threads.iter().map(&mut lives).collect())
+        let all = threads.iter().map(&mut lives).collect();
+        self.reuse();
+        Ok(all)
     }
 
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
@@ -455,10 +470,7 @@ impl Readings for Native {
         self.question()?;
         self.listed += 1;
         let all = self.threads.values().cloned().collect();
-        if let Some(tid) = self.reused.take() {
-            self.exit(tid);
-            self.spawn(tid, Some(BOB.uid), None);
-        }
+        self.reuse();
         Ok(all)
     }
 
