@@ -150,7 +150,7 @@ impl<E: RunningEngine> Manager<E> {
             width,
             pinned: false,
         };
-        let edge = self.admit(who, &mut tree, edge, &values)?;
+        let edge = self.admit(&work_for(who), &mut tree, edge, &values)?;
 
         let of_vp = tree.core_params(parent, &values, width, number_of_scheduler(number));
         let own = Params::from_slice(&own);
@@ -244,12 +244,12 @@ impl<E: RunningEngine> Manager<E> {
             let texts = Texts::from([("guarantee".into(), guarantee.into())]);
             return self.move_thread(who, tid, below, &texts);
         }
-        let mut last = None;
+        let (mut last, work) = (None, work_for(who));
         for scheduler in self.reserving(who, &need) {
             let Some(found) = self.tree.scheduler(scheduler) else { continue };
             let params = Reader::new(&Texts::new()).values(&found.policy.vp_params, Some(&need));
             let slot = params.map(|params| Slot { scheduler, params, need: Some(need.clone()) });
-            let placed = slot.and_then(|slot| self.place(who, &thread, slot));
+            let placed = slot.and_then(|slot| self.place_within(&work, who, &thread, slot));
             match placed {
                 // Another scheduler may have room. Any other error is about the request or the thread, or the request
                 // is too hard to check.
@@ -345,6 +345,17 @@ impl<E: RunningEngine> Manager<E> {
     /// Puts a thread into a place. A guarantee that an earlier request gave the thread ends. The file's promise to
     /// the thread's old place stays, as another thread may take that place.
     pub(crate) fn place(&mut self, who: Peer, thread: &Thread, slot: Slot) -> Result<Granted, Error> {
+        self.place_within(&work_for(who), who, thread, slot)
+    }
+
+    /// The same, in the elementary steps of `work`.
+    fn place_within(
+        &mut self,
+        work: &Work,
+        who: Peer,
+        thread: &Thread,
+        slot: Slot,
+    ) -> Result<Granted, Error> {
         let tid = thread.key.tid;
         let mut tree = self.tree.clone();
         if let Some(old) = tree.leases.remove(&tid) {
@@ -357,7 +368,7 @@ impl<E: RunningEngine> Manager<E> {
         if slot.scheduler != tree.default || slot.need.is_some() {
             may_place(who, &tree)?;
             let to = tree.thread_edge(thread, &slot);
-            let of_thread = self.admit(who, &mut tree, to, &slot.params)?;
+            let of_thread = self.admit(work, &mut tree, to, &slot.params)?;
             let lease = Lease { key: thread.key, edge: of_thread, slot: slot.clone(), placer: who.uid };
             tree.leases.insert(tid, lease);
             edge = Some(of_thread);
@@ -395,15 +406,14 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Asks the calculus for one more edge, with these parameter values; refuses a budget that the machine cannot
     /// enforce.
-    fn admit(&self, who: Peer, tree: &mut Tree, edge: Edge, values: &[u64]) -> Result<GraphEdge, Error> {
+    fn admit(&self, work: &Work, tree: &mut Tree, edge: Edge, values: &[u64]) -> Result<GraphEdge, Error> {
         let above = edge.parent.and_then(|parent| tree.scheduler(parent));
         let budget = above.and_then(|above| unenforceable_budget(above.policy, values, tree.overrun));
         if let Some(budget) = budget {
             let expected = at_least(tree.overrun);
             return Err(Error::BadValue(format!("parameter `budget`: found {budget}, expected {expected}")));
         }
-        let work = if who.is_root() { Work::unlimited() } else { Work::of(MOST_STEPS_OF_A_USER) };
-        tree.admission.begin_within(edge.clone(), &work).map(GraphEdge).map_err(|problem| {
+        tree.admission.begin_within(edge.clone(), work).map(GraphEdge).map_err(|problem| {
             if work.left().is_none() {
                 return refused(problem);
             }
@@ -448,6 +458,11 @@ impl<E: RunningEngine> Manager<E> {
         }
         Ok(())
     }
+}
+
+/// How much work the check of a request of this user may be.
+fn work_for(who: Peer) -> Work {
+    if who.is_root() { Work::unlimited() } else { Work::of(MOST_STEPS_OF_A_USER) }
 }
 
 /// Whether the user may place one more thread.

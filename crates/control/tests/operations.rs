@@ -117,6 +117,31 @@ fn what_is_too_hard_to_check_is_refused() {
     manager.move_thread(ROOT, ALICES[1], "ALICE", &hard).unwrap();
 }
 
+/// A reservation that each of two schedulers refuses after 10,000 steps and more: both together are too hard.
+#[test]
+fn all_schedulers_that_are_asked_count_together() {
+    let file = r#"
+        machine cpus=2
+        fixed-priority "FP" {
+            resource-kernel "ALICE" priority=2 width=1
+            resource-kernel "MORE" priority=1 width=1
+            time-sharing "rest" priority=0
+        }
+    "#;
+    let (native, layout) = Native::new(file, &[("ALICE", ALICE.uid), ("MORE", ALICE.uid)]);
+    let mut manager = Manager::new(native, layout, hls_calculus::Mode::Tight).unwrap();
+    ALICES.into_iter().for_each(|tid| manager.engine().spawn(tid, Some(ALICE.uid), None));
+    for (tid, below) in ALICES.into_iter().zip(["ALICE", "MORE"]) {
+        manager.reserve(ALICE, tid, "RESBH 999999ns 1ms", Some(below)).unwrap();
+    }
+    let late = "RESBH 1ms 800s";
+    for below in ["ALICE", "MORE"] {
+        refused(&mut manager, "in a period", |it| it.reserve(ALICE, ALICES[2], late, Some(below)));
+    }
+    refused(&mut manager, "too hard to check: MORE", |it| it.reserve(ALICE, ALICES[2], late, None));
+    refused(&mut manager, "in a period", |it| it.reserve(ROOT, ALICES[2], late, None));
+}
+
 /// Hundreds of reservations below a join of root's, and more of a user's: a request of either is checked.
 #[test]
 fn large_hierarchies_are_not_too_hard_to_check() {
