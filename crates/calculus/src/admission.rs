@@ -297,6 +297,10 @@ impl Admission {
     /// # Errors
     /// No such edge, or one of a scheduler; then none has ended.
     pub fn end_threads(&mut self, edges: &[usize]) -> Result<(), Problem> {
+        self.end_threads_within(edges, &Work::of(MOST_STEPS))
+    }
+
+    fn end_threads_within(&mut self, edges: &[usize], work: &Work) -> Result<(), Problem> {
         let mut of_parents: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for &edge in edges {
             of_parents.entry(self.parent_of(edge)?).or_default().insert(edge);
@@ -310,8 +314,7 @@ impl Admission {
                 self.labels[edge] = None;
                 self.ended.push(edge);
             }
-            let work = Work::of(MOST_STEPS);
-            let changes = self.spread(&[parent], &[], &work, Err).unwrap_or_default();
+            let changes = self.spread(&[parent], &[], work, Err).unwrap_or_default();
             self.adopt(changes);
         }
         Ok(())
@@ -436,4 +439,51 @@ fn ranks(graph: &Graph, links: &Links) -> Option<Vec<usize>> {
         }
     }
     (order.len() == rank.len()).then_some(rank)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THREADS: usize = 100;
+
+    /// Shares of a CPU for a hundred threads, and the numbers of their edges.
+    fn shares() -> (Admission, Vec<usize>) {
+        let scheduler = Scheduler {
+            name: "shares".into(),
+            policy: "proportional-share".into(),
+            params: vec![("quantum".into(), 1_000_000)],
+            joins: false,
+            tells_deadlines: false,
+        };
+        let edge = |parent, child| Edge {
+            parent,
+            child,
+            params: vec![("share".into(), 1)],
+            requested: None,
+            width: 1,
+            pinned: false,
+        };
+        let edges = vec![edge(None, Child::Scheduler(0))];
+        let graph = Graph { cpus: 1, schedulers: vec![scheduler], edges, ..Graph::default() };
+        let mut admission = Admission::new(graph, Mode::Tight).unwrap();
+        let thread = || edge(Some(0), Child::Thread("t".into()));
+        let threads = admission.begin_together((0..THREADS).map(|_| thread()), &Work::unlimited()).unwrap();
+        (admission, threads)
+    }
+
+    /// A label for each thread that is left, however many end; without steps for that the old labels stay.
+    #[test]
+    fn the_end_of_many_threads_is_one_decision() {
+        let share = |admission: &Admission, edge: usize| admission.label(edge).unwrap().guarantee.to_string();
+        let (mut admission, threads) = shares();
+        let work = Work::of(10);
+        admission.end_threads_within(&threads[10..], &work).unwrap();
+        assert_eq!(work.left(), Some(0));
+        assert!(share(&admission, threads[0]).starts_with("PSBE 1/10 "));
+        let (mut admission, threads) = shares();
+        admission.end_threads_within(&threads[10..], &Work::of(9)).unwrap();
+        assert!(share(&admission, threads[0]).starts_with("PSBE 1/100 "));
+        assert_eq!(admission.graph().edges.len(), 1 + 10);
+    }
 }
