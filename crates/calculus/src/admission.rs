@@ -11,6 +11,7 @@ use crate::graph::{Child, Edge, Graph, Links, Scheduler};
 use crate::guarantee::Guarantee;
 use crate::label::Label;
 use crate::local::{Place, Problem, StepContext};
+use crate::mend::MOST_STEPS;
 use crate::rules::Mode;
 use crate::work::Work;
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,7 +124,7 @@ impl Admission {
     /// No such scheduler.
     pub fn fall_back(&mut self, scheduler: usize, to: Scheduler) -> Result<(), Problem> {
         self.put(scheduler, to)?;
-        let changes = self.spread(&[scheduler], &[], |_| Ok(()))?;
+        let changes = self.spread(&[scheduler], &[], &Work::unlimited(), |_| Ok(()))?;
         self.adopt(changes);
         Ok(())
     }
@@ -142,27 +143,70 @@ impl Admission {
     /// Why the edge cannot be: no such scheduler, a cycle, a second parent of a scheduler that takes one, or a need, of
     /// this edge or of another, that would not hold.
     pub fn begin(&mut self, edge: Edge) -> Result<usize, Problem> {
-        let place = self.ended.pop().unwrap_or_else(|| {
-            self.graph.edges.push(edge.clone());
+        self.begin_within(edge, &Work::unlimited())
+    }
+
+    /// Like [`Admission::begin`], in the elementary steps of `work`.
+    ///
+    /// # Errors
+    /// As of [`Admission::begin`]; also where the steps are not enough, after which none are left.
+    pub fn begin_within(&mut self, edge: Edge, work: &Work) -> Result<usize, Problem> {
+        let place = self.enter(edge);
+        self.decide(&[place], work)?;
+        Ok(place)
+    }
+
+    /// Puts children below schedulers, all or none: each scheduler decides once, on all of them. Returns the numbers of
+    /// the new edges.
+    ///
+    /// # Errors
+    /// As of [`Admission::begin_within`], of one of the edges.
+    pub fn begin_together(
+        &mut self,
+        edges: impl IntoIterator<Item = Edge>,
+        work: &Work,
+    ) -> Result<Vec<usize>, Problem> {
+        let places: Vec<usize> = edges.into_iter().map(|edge| self.enter(edge)).collect();
+        self.decide(&places, work)?;
+        Ok(places)
+    }
+
+    /// Gives an edge a number, without linking it.
+    fn enter(&mut self, edge: Edge) -> usize {
+        let Some(place) = self.ended.pop() else {
+            self.graph.edges.push(edge);
             self.labels.push(None);
-            self.labels.len() - 1
-        });
+            return self.labels.len() - 1;
+        };
         self.graph.edges[place] = edge;
-        match self.admit(place) {
+        place
+    }
+
+    /// Links new edges and adopts what the schedulers above them decide, or takes the edges back.
+    fn decide(&mut self, places: &[usize], work: &Work) -> Result<(), Problem> {
+        match self.admit(places, work) {
             Ok(changes) => {
                 self.adopt(changes);
-                Ok(place)
+                Ok(())
             }
             Err(problem) => {
-                self.links.unlink(place, &self.graph.edges[place]);
-                self.ended.push(place);
+                for &place in places.iter().rev() {
+                    self.links.unlink(place, &self.graph.edges[place]);
+                    self.ended.push(place);
+                }
                 Err(problem)
             }
         }
     }
 
-    /// Links a new edge and decides on it.
-    fn admit(&mut self, place: usize) -> Result<Changes, Problem> {
+    /// Links new edges and decides on them.
+    fn admit(&mut self, places: &[usize], work: &Work) -> Result<Changes, Problem> {
+        let parents = places.iter().map(|place| self.connect(*place)).collect::<Result<Vec<_>, Problem>>()?;
+        self.spread(&parents, places, work, Err)
+    }
+
+    /// Links a new edge. Returns the scheduler above it.
+    fn connect(&mut self, place: usize) -> Result<usize, Problem> {
         let schedulers = 0..self.graph.schedulers.len();
         let Edge { parent, child, .. } = &self.graph.edges[place];
         let parent = parent.filter(|parent| schedulers.contains(parent));
@@ -185,7 +229,7 @@ impl Admission {
             let rank = ranks(&self.graph, &self.links);
             self.rank = rank.ok_or_else(|| self.problem(place, "a path from the root", "a cycle"))?;
         }
-        self.settle(&[parent], &[place])
+        Ok(parent)
     }
 
     /// Gives an edge other parameters and another need.
@@ -213,28 +257,24 @@ impl Admission {
         }
     }
 
-    /// Ends an edge. The edge of a thread can always end: to its siblings the thread is then one that never asks for
-    /// the CPU again, so their guarantees still hold; where the analysis of fewer children says less, old labels stay.
+    /// Ends an edge. The edge of a thread can always end.
     ///
     /// # Errors
     /// No such edge, the root's own, or one without which needs below it would not hold.
     pub fn end(&mut self, edge: usize) -> Result<(), Problem> {
         let parent = self.parent_of(edge)?;
+        let Child::Scheduler(child) = self.graph.edges[edge].child else {
+            return self.end_threads(&[edge]);
+        };
         let label = self.labels[edge].take();
         self.links.unlink(edge, &self.graph.edges[edge]);
-        let child = match self.graph.edges[edge].child {
-            Child::Scheduler(child) => Some(child),
-            Child::Thread(_) => None,
-        };
-        let has_no_place = |child: usize| self.links.above[child].is_empty();
-        let settled = match child {
-            Some(child) if has_no_place(child) && !self.links.below[child].is_empty() => {
+        let settled = match self.links.above[child].is_empty() {
+            true if !self.links.below[child].is_empty() => {
                 Err(self.problem(edge, "a parent, while it has children", "none left"))
             }
             // A scheduler that is nowhere needs nothing.
-            Some(child) if has_no_place(child) => self.settle(&[parent], &[]),
-            Some(child) => self.settle(&[parent, child], &[]),
-            None => Ok(self.settle(&[parent], &[]).unwrap_or_default()),
+            true => self.settle(&[parent], &[]),
+            false => self.settle(&[parent, child], &[]),
         };
         match settled {
             Ok(changes) => {
@@ -248,6 +288,36 @@ impl Admission {
                 Err(problem)
             }
         }
+    }
+
+    /// Ends the edges of threads; each scheduler above decides once. These edges can always end: to its siblings a
+    /// thread is then one that never asks for the CPU again, so their guarantees still hold; where the analysis of
+    /// fewer children says less, or takes more than [`MOST_STEPS`], old labels stay.
+    ///
+    /// # Errors
+    /// No such edge, or one of a scheduler; then none has ended.
+    pub fn end_threads(&mut self, edges: &[usize]) -> Result<(), Problem> {
+        self.end_threads_within(edges, &Work::of(MOST_STEPS))
+    }
+
+    fn end_threads_within(&mut self, edges: &[usize], work: &Work) -> Result<(), Problem> {
+        let mut of_parents: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for &edge in edges {
+            of_parents.entry(self.parent_of(edge)?).or_default().insert(edge);
+            if matches!(self.graph.edges[edge].child, Child::Scheduler(_)) {
+                return Err(self.problem(edge, "an edge of a thread", "one of a scheduler"));
+            }
+        }
+        for (parent, ended) in of_parents {
+            self.links.below[parent].retain(|edge| !ended.contains(edge));
+            for edge in ended {
+                self.labels[edge] = None;
+                self.ended.push(edge);
+            }
+            let changes = self.spread(&[parent], &[], work, Err).unwrap_or_default();
+            self.adopt(changes);
+        }
+        Ok(())
     }
 
     /// Whether a new edge would weaken the labels above it: it is pinned to some CPUs, itself or by a thread below it,
@@ -267,30 +337,36 @@ impl Admission {
     /// something else; or the first need that would not hold. Needs of the edges in `asked` are looked at even if the
     /// labels of these edges stay.
     fn settle(&self, schedulers: &[usize], asked: &[usize]) -> Result<Changes, Problem> {
-        self.spread(schedulers, asked, Err)
+        self.spread(schedulers, asked, &Work::unlimited(), Err)
     }
 
-    /// Like [`Admission::settle`], but `judge` decides which needs may be left unmet.
+    /// Like [`Admission::settle`], in the elementary steps of `work`; `judge` decides which needs may be left unmet.
     fn spread(
         &self,
         schedulers: &[usize],
         asked: &[usize],
+        work: &Work,
         judge: impl Fn(Problem) -> Result<(), Problem>,
     ) -> Result<Changes, Problem> {
-        let work = Work::unlimited();
-        let around = self.step_context(&work);
+        let around = self.step_context(work);
+        let is_within =
+            |scheduler| work.left().map_or_else(|| Err(self.too_hard(scheduler, work)), |_| Ok(()));
+        let asked: BTreeSet<usize> = asked.iter().copied().collect();
         let mut changes = Changes::new();
         // Parents first, so that each scheduler decides once.
         let mut open: BTreeSet<(usize, usize)> = schedulers.iter().map(|s| (self.rank[*s], *s)).collect();
         while let Some((_, scheduler)) = open.pop_first() {
             let label_of = |edge: usize| changes.get(&edge).or(self.labels[edge].as_ref());
             let (labels, problems) = around.step(scheduler, label_of);
+            // Without steps left an analysis says less than is true.
+            is_within(scheduler)?;
             problems.into_iter().try_for_each(&judge)?;
             for (&edge, label) in self.links.below[scheduler].iter().zip(labels) {
                 let stays = self.labels[edge].as_ref().is_some_and(|old| old.promises_as(&label));
                 if (!stays || asked.contains(&edge))
                     && let (_, Some(problem)) = around.unmet(edge, &label)
                 {
+                    is_within(scheduler)?;
                     judge(problem)?;
                 }
                 if !stays {
@@ -321,6 +397,13 @@ impl Admission {
 
     fn problem(&self, edge: usize, needed: &str, found: &str) -> Problem {
         self.problem_at(Place::Edge(edge), needed, found)
+    }
+
+    /// The problem of a check that took more steps than were given when it came to this scheduler.
+    fn too_hard(&self, scheduler: usize, work: &Work) -> Problem {
+        let needed = format!("a check of at most {} steps", work.given());
+        let problem = self.problem_at(Place::Scheduler(scheduler), &needed, "one that takes more");
+        Problem { message: format!("too hard to check: {}", problem.message), ..problem }
     }
 
     fn problem_at(&self, place: Place, needed: &str, found: &str) -> Problem {
@@ -356,4 +439,51 @@ fn ranks(graph: &Graph, links: &Links) -> Option<Vec<usize>> {
         }
     }
     (order.len() == rank.len()).then_some(rank)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THREADS: usize = 100;
+
+    /// Shares of a CPU for a hundred threads, and the numbers of their edges.
+    fn shares() -> (Admission, Vec<usize>) {
+        let scheduler = Scheduler {
+            name: "shares".into(),
+            policy: "proportional-share".into(),
+            params: vec![("quantum".into(), 1_000_000)],
+            joins: false,
+            tells_deadlines: false,
+        };
+        let edge = |parent, child| Edge {
+            parent,
+            child,
+            params: vec![("share".into(), 1)],
+            requested: None,
+            width: 1,
+            pinned: false,
+        };
+        let edges = vec![edge(None, Child::Scheduler(0))];
+        let graph = Graph { cpus: 1, schedulers: vec![scheduler], edges, ..Graph::default() };
+        let mut admission = Admission::new(graph, Mode::Tight).unwrap();
+        let thread = || edge(Some(0), Child::Thread("t".into()));
+        let threads = admission.begin_together((0..THREADS).map(|_| thread()), &Work::unlimited()).unwrap();
+        (admission, threads)
+    }
+
+    /// A label for each thread that is left, however many end; without steps for that the old labels stay.
+    #[test]
+    fn the_end_of_many_threads_is_one_decision() {
+        let share = |admission: &Admission, edge: usize| admission.label(edge).unwrap().guarantee.to_string();
+        let (mut admission, threads) = shares();
+        let work = Work::of(10);
+        admission.end_threads_within(&threads[10..], &work).unwrap();
+        assert_eq!(work.left(), Some(0));
+        assert!(share(&admission, threads[0]).starts_with("PSBE 1/10 "));
+        let (mut admission, threads) = shares();
+        admission.end_threads_within(&threads[10..], &Work::of(9)).unwrap();
+        assert!(share(&admission, threads[0]).starts_with("PSBE 1/100 "));
+        assert_eq!(admission.graph().edges.len(), 1 + 10);
+    }
 }

@@ -49,3 +49,4 @@ pub use rewrite::{Refusal, best_basic_amount, implies, notified, rewrite};
 pub use rules::{Mode, Rules};
 pub use supply::Periodic;
 pub use together::{Shortfall, Sum, Supply};
+pub use work::Work;

@@ -47,6 +47,9 @@ impl Problem {
 const OPEN: Rule = Rule { name: "open", source: "each thread that comes has a share as well" };
 const PINNED: Rule = Rule { name: "pinned", source: "a VP may be granted a CPU that its child may not use" };
 
+/// What there is in place of a need that was not compared, since no steps were left for that.
+const GIVEN_UP: &str = "a guarantee that takes more steps to compare than are left";
+
 /// What a scheduler's step may look at.
 pub(crate) struct StepContext<'a> {
     pub(crate) graph: &'a Graph,
@@ -153,7 +156,10 @@ impl<'a> StepContext<'a> {
     pub(crate) fn unmet(&self, edge: usize, label: &Label) -> (usize, Option<Problem>) {
         let Some(need) = &self.graph.edges[edge].requested else { return (0, None) };
         let steps = steps_to_compare(&label.guarantee, need);
-        self.work.take(steps);
+        if !self.work.take(steps) {
+            let problem = self.problem(Place::Edge(edge), need.rounded_for_people(), GIVEN_UP.to_owned());
+            return (steps, Some(problem));
+        }
         let problem = label.shortcoming(need).map(|reason| {
             let found = format!("{} ({reason})", label.rounded_for_people());
             self.problem(Place::Edge(edge), need.rounded_for_people(), found)

@@ -15,19 +15,25 @@ pub(crate) const INTEGERS_A_STEP: usize = 128;
 
 /// Steps that are left. Shared by all parts of one analysis, or of one search over many.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub struct Work {
+    given: u64,
     left: Cell<Option<u64>>,
 }
 
 impl Work {
     /// A budget that never ends: only the analyses' own bounds hold.
-    pub(crate) fn unlimited() -> Work {
+    pub fn unlimited() -> Work {
         Work::of(u64::MAX)
     }
 
     /// A budget of `steps`.
-    pub(crate) fn of(steps: u64) -> Work {
-        Work { left: Cell::new(Some(steps)) }
+    pub fn of(steps: u64) -> Work {
+        Work { given: steps, left: Cell::new(Some(steps)) }
+    }
+
+    /// How many steps were given.
+    pub(crate) fn given(&self) -> u64 {
+        self.given
     }
 
     /// Takes `steps`; whether that many were left. Once a caller wanted more than were left, no steps are left for any
@@ -39,7 +45,7 @@ impl Work {
     }
 
     /// How many steps are left; `None` once a caller wanted more than were left.
-    pub(crate) fn left(&self) -> Option<u64> {
+    pub fn left(&self) -> Option<u64> {
         self.left.get()
     }
 }

@@ -3,7 +3,9 @@
 
 use crate::support;
 use hls_calculus::schedulers::{Declared, Signature};
-use hls_calculus::{Admission, Child, Edge, Graph, Guarantee, Mode, Policy, Problem, Scheduler, analyse};
+use hls_calculus::{
+    Admission, Child, Edge, Graph, Guarantee, Mode, Policy, Problem, Scheduler, Work, analyse,
+};
 use oorandom::Rand32;
 use std::sync::Arc;
 
@@ -169,6 +171,62 @@ fn a_reservation_begins_changes_and_ends() {
     assert_eq!(admission.label(second).unwrap().guarantee.to_string(), "RESBH 4ms 10ms");
     admission.end(first).unwrap();
     assert_eq!(admission.begin(reserve(6, 10)), Ok(first), "the number is given out again");
+}
+
+/// Threads that begin and end together leave the same promises as one after the other, and are refused together.
+#[test]
+fn threads_begin_and_end_together() {
+    let mut admission = Admission::new(machine(), Mode::Tight).unwrap();
+    let shares = admission.create(scheduler("proportional-share"));
+    admission.begin(edge(Some(0), Child::Scheduler(shares))).unwrap();
+    let thread = |share: u64| Edge {
+        params: vec![("share".into(), share)],
+        requested: Some(Guarantee::parse("PSBE 1/20 1s").unwrap()),
+        ..edge(Some(shares), Child::Thread("t".into()))
+    };
+    let mut one_by_one = admission.clone();
+    let apart: Vec<usize> = (1..5).map(|share| one_by_one.begin(thread(share)).unwrap()).collect();
+    let work = Work::of(1000);
+    let together = admission.begin_together((1..5).map(thread), &work).unwrap();
+    assert_eq!(work.left(), Some(992), "a label and a comparison for each");
+    assert_eq!((&together, promises(&admission)), (&apart, promises(&one_by_one)));
+    assert!(admission.begin_together((1..7).map(thread), &work).is_err(), "the first would have 1/31");
+    let nowhere = edge(Some(7), Child::Thread("t".into()));
+    assert!(admission.begin_together([thread(1), nowhere], &work).is_err());
+    assert_eq!(promises(&admission), promises(&one_by_one), "a refusal changes nothing");
+    admission.end_threads(&together[1..3]).unwrap();
+    apart[1..3].iter().for_each(|edge| one_by_one.end(*edge).unwrap());
+    assert_eq!(promises(&admission), promises(&one_by_one));
+    let ended = admission.end_threads(&[together[0], together[1]]);
+    assert!(ended.is_err() && admission.end_threads(&[1]).is_err(), "one that has ended; a scheduler's");
+    assert_eq!(promises(&admission), promises(&one_by_one));
+}
+
+/// A check takes exactly as many steps as it takes: with one step less it is refused, and nothing has changed.
+#[test]
+fn a_check_within_steps_is_exact() {
+    let mut admission = Admission::new(machine(), Mode::Tight).unwrap();
+    let shares = admission.create(scheduler("proportional-share"));
+    admission.begin(edge(Some(0), Child::Scheduler(shares))).unwrap();
+    let thread = || Edge {
+        params: vec![("share".into(), 1)],
+        requested: Some(Guarantee::parse("RESCS 1ms 1s").unwrap()),
+        ..edge(Some(shares), Child::Thread("t".into()))
+    };
+    (0..9).for_each(|_| assert!(admission.begin(thread()).is_ok()));
+    let before = promises(&admission);
+    let unlimited = Work::of(u64::MAX);
+    admission.clone().begin_within(thread(), &unlimited).unwrap();
+    let steps = u64::MAX - unlimited.left().unwrap();
+    assert!((10..1000).contains(&steps), "{steps}");
+    for fewer in 0..steps {
+        let work = Work::of(fewer);
+        let problem = admission.begin_within(thread(), &work).unwrap_err();
+        let found = format!("too hard to check: proportional-share: needs a check of at most {fewer} steps");
+        assert!(problem.message.starts_with(&found), "{}", problem.message);
+        assert_eq!((work.left(), promises(&admission)), (None, before.clone()));
+    }
+    admission.begin_within(thread(), &Work::of(steps)).unwrap();
 }
 
 #[test]

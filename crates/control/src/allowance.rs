@@ -4,13 +4,14 @@
 //! Each user has a fiftieth of a CPU: one request runs at a time, and after it the same user pauses for a time in
 //! proportion to the CPU time that it used. The CPU time of a request is the time of the thread that carries it out
 //! plus the time that other threads and processes use for it ([`add_used`]). Users take turns, so that no user waits
-//! for all requests of another; after a request other users pause as well, but not for long. Root does not wait.
-//! Users wait while root is answered, for at most a second per request of root.
+//! for all requests of another; after a request other users pause as well, but not for long. A request may do slow work
+//! aside: then other users have turns meanwhile, and the request has the next one. Root does not wait. Users wait while
+//! root is answered, for at most a second per request of root.
 
 use hls_engine::Turns;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::marker::PhantomData;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -34,6 +35,10 @@ struct State {
     waiting: Turns<u64>,
     /// The request that has the turn, from when it is called until it ends.
     current: Option<u64>,
+    /// The users with a request that does slow work aside, or has come back from it: their other requests wait.
+    aside: HashSet<u32>,
+    /// The requests that have done their work aside, and wait for a turn again.
+    back: VecDeque<u64>,
     /// The number of requests so far, which numbers the next one.
     requests: u64,
     /// The number of root's requests under way, and the time until which users wait for them.
@@ -51,6 +56,7 @@ struct State {
 pub struct Turn<'a> {
     allowance: &'a Allowance,
     user: u32,
+    request: u64,
     used_before: Duration,
     /// A turn stays with its thread.
     of_thread: PhantomData<*const ()>,
@@ -72,6 +78,8 @@ impl Allowance {
         let state = State {
             waiting: Turns::default(),
             current: None,
+            aside: HashSet::new(),
+            back: VecDeque::new(),
             requests: 0,
             of_root: 0,
             roots_until: None,
@@ -88,6 +96,12 @@ impl Allowance {
         let request = state.requests;
         state.requests += 1;
         state.waiting.add(user, request);
+        self.wait_for(state, user, request)?;
+        Some(Turn { allowance: self, user, request, used_before: used(), of_thread: PhantomData })
+    }
+
+    /// Waits until this request has the turn; `None`: there are no more turns.
+    fn wait_for(&self, mut state: MutexGuard<'_, State>, user: u32, request: u64) -> Option<()> {
         loop {
             if state.has_stopped {
                 return None;
@@ -97,7 +111,7 @@ impl Allowance {
                 self.changed.notify_all();
             }
             if state.current == Some(request) {
-                return Some(Turn { allowance: self, user, used_before: used(), of_thread: PhantomData });
+                return Some(());
             }
             let longest = state.from(user).saturating_duration_since(now);
             state = match longest.is_zero() {
@@ -145,9 +159,17 @@ impl State {
             return false;
         }
         self.next_of.retain(|_, from| *from > now);
-        let State { waiting, next_of, .. } = self;
-        self.current = waiting.take_of(|user| !next_of.contains_key(&user)).map(|(_, request)| request);
+        let State { waiting, next_of, aside, back, .. } = self;
+        let may = |user: u32| !next_of.contains_key(&user) && !aside.contains(&user);
+        self.current = back.pop_front().or_else(|| waiting.take_of(may).map(|(_, request)| request));
         self.current.is_some()
+    }
+
+    /// The request that has the turn, of this user, does slow work aside, after it has used this CPU time.
+    fn leave(&mut self, user: u32, used: Duration, now: Instant) {
+        self.aside.insert(user);
+        self.next_at = now + pause_after(used).min(LONGEST_FOR_OTHERS);
+        self.current = None;
     }
 
     /// A request of this user has ended, and used this CPU time.
@@ -155,14 +177,38 @@ impl State {
         let pause = pause_after(used);
         self.next_of.insert(user, now + pause);
         self.next_at = now + pause.min(LONGEST_FOR_OTHERS);
+        self.aside.remove(&user);
         self.current = None;
+    }
+}
+
+impl Turn<'_> {
+    /// Does slow work of the request while other users have their turns, and waits for the next turn; `None`: there
+    /// are no more turns. The request pays for the work when it ends.
+    pub fn aside<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        self.allowance.state().leave(self.user, self.used(), Instant::now());
+        self.allowance.changed.notify_all();
+        let done = work();
+        let mut state = self.allowance.state();
+        state.back.push_back(self.request);
+        self.allowance.wait_for(state, self.user, self.request)?;
+        Some(done)
+    }
+
+    /// The CPU time that the request has used so far.
+    fn used(&self) -> Duration {
+        used().saturating_sub(self.used_before)
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let used = used().saturating_sub(self.used_before);
-        self.allowance.state().end(self.user, used, Instant::now());
+        let mut state = self.allowance.state();
+        // If the work aside panicked, another request may have the turn.
+        let other = state.current.filter(|request| *request != self.request);
+        state.end(self.user, self.used(), Instant::now());
+        state.current = other;
+        drop(state);
         // Waiting threads look at the time.
         self.allowance.changed.notify_all();
     }
@@ -247,6 +293,48 @@ mod tests {
         (state.current, state.next_at) = (None, until);
         state.waiting.add(1, 8);
         assert!(state.call_next(until), "a slow request of root keeps users waiting for a second");
+    }
+
+    /// While a request works aside, another user has a turn, and the same user has none; then the request comes first.
+    #[test]
+    fn work_aside_leaves_the_turn_to_others() {
+        let allowance = Allowance::new();
+        let turn = allowance.turn(1).unwrap();
+        let done = turn.aside(|| {
+            let mut state = allowance.state();
+            [(1, 100), (2, 101), (3, 102)].into_iter().for_each(|(user, it)| state.waiting.add(user, it));
+            let now = state.next_at;
+            assert!(state.call_next(now) && state.current == Some(101));
+            state.end(2, Duration::ZERO, now);
+            "done"
+        });
+        assert_eq!((done, allowance.state().current), (Some("done"), Some(turn.request)));
+        add_used(MS);
+        drop(turn);
+        let mut state = allowance.state();
+        assert!(state.next_of.contains_key(&1), "the user pays");
+        let now = state.next_of[&1];
+        assert!(state.call_next(now) && state.current == Some(102), "the other user has not had a turn yet");
+        state.end(3, Duration::ZERO, now);
+        assert!(state.call_next(now) && state.current == Some(100), "nothing is aside any more");
+    }
+
+    /// After work aside that panics nothing of the request is left, and another request keeps its turn.
+    #[test]
+    fn work_aside_that_panics_ends_the_request() {
+        let allowance = &Allowance::new();
+        let panics = || {
+            let turn = allowance.turn(1);
+            turn.map(|turn| {
+                turn.aside(|| {
+                    allowance.state().current = Some(7);
+                    panic!("a panic that a test asked for")
+                })
+            })
+        };
+        assert!(thread::scope(|scope| scope.spawn(|| panics().is_some()).join()).is_err());
+        let state = allowance.state();
+        assert_eq!((state.current, state.aside.len(), state.back.len()), (Some(7), 0, 0));
     }
 
     /// Four clients of a user have a fiftieth of a CPU together, not each: three of them wait for a pause.

@@ -2,6 +2,7 @@
 //!
 //! The manager is locked only for an operation, not to read, to search a mend, to prepare policies or to write.
 
+use crate::allowance::Turn;
 use crate::changes::Subscription;
 use crate::engine::RunningEngine;
 use crate::error::Error;
@@ -35,6 +36,8 @@ pub(crate) struct Asked<'a, E> {
     pub(crate) manager: &'a Mutex<Manager<E>>,
     /// The caller.
     pub(crate) who: Peer,
+    /// The caller's turn; `None`: the caller needs none.
+    pub(crate) turn: Option<&'a Turn<'a>>,
     /// Whether the caller takes more than one reply.
     pub(crate) wants_more: bool,
     /// What goes with the reply.
@@ -59,5 +62,13 @@ impl<E: RunningEngine> Asked<'_, E> {
         let done = act(&mut held);
         drop(held);
         Ok(done)
+    }
+
+    /// Does slow work that other users' requests do not wait for.
+    pub(crate) fn aside<T>(&self, work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        match self.turn {
+            None => work(),
+            Some(turn) => turn.aside(work).ok_or(Error::Ended)?,
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::changes::{Changes, between, change};
 use crate::engine::{DisabledPolicies, PolicyDisabled, RunningEngine, Thread};
-use crate::error::Error;
+use crate::error::{Error, refused};
 use crate::loaded::{LoadedPolicy, known, policy_of, presets};
 use crate::tree::{Layout, Lost, Tree};
 use hls_calculus::Mode;
@@ -13,7 +13,7 @@ use hls_client::interface::{Change, Kind};
 use hls_engine::ThreadKey;
 use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::{Policies, Policy};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 /// The user that makes a request.
@@ -55,6 +55,8 @@ pub struct Manager<E> {
     disabled_policies: DisabledPolicies,
     /// What has changed, for clients that subscribe to it.
     pub(crate) changes: Arc<Changes>,
+    /// The built-in policies that requests have added to the engine; each engine from then on has them.
+    pub(crate) brought_in: BTreeSet<u8>,
     /// Held while a change of policies is prepared and made.
     pub(crate) turn: Arc<Mutex<()>>,
 }
@@ -76,6 +78,7 @@ impl<E: RunningEngine> Manager<E> {
             suspensions: Suspensions::new(),
             disabled_policies,
             changes: Arc::new(Changes::new()),
+            brought_in: BTreeSet::new(),
             turn: Arc::default(),
         })
     }
@@ -145,13 +148,12 @@ impl<E: RunningEngine> Manager<E> {
             return Ok(());
         }
         let mut tree = self.tree.clone();
-        for &tid in &gone {
-            self.tree.leases.remove(&tid);
-            if let Some(lease) = tree.leases.remove(&tid) {
-                // The edge of a thread can always end.
-                let _ = tree.admission.end(lease.edge.0);
-            }
-        }
+        let of_gone = gone.iter().filter_map(|tid| {
+            self.tree.leases.remove(tid);
+            Some(tree.leases.remove(tid)?.edge.0)
+        });
+        let ended: Vec<usize> = of_gone.collect();
+        tree.admission.end_threads(&ended).map_err(refused)?;
         self.commit(tree);
         let released = |tid: u32| Change { thread: Some(tid), ..change(Kind::Released) };
         self.changes.add(|| gone.into_iter().map(released));

@@ -14,7 +14,7 @@ use crate::manager::{Manager, Peer, nowhere};
 use crate::params::{self, Reader};
 use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
 use crate::varlink::Fault;
-use hls_calculus::{Child, Edge, GraphEdge, Guarantee};
+use hls_calculus::{Child, Edge, GraphEdge, Guarantee, Work};
 use hls_check::{at_least, unenforceable_budget};
 use hls_client::Texts;
 use hls_client::interface::{
@@ -34,6 +34,11 @@ use std::os::fd::OwnedFd;
 const MAX_NAME: usize = 64;
 /// The most existing schedulers that one user other than root may have created.
 const MAX_SCHEDULERS_OF_A_USER: usize = 64;
+/// The most threads that one user other than root may have placed outside the default scheduler.
+const MAX_THREADS_OF_A_USER: usize = 1024;
+/// The most elementary steps of the calculus for the check of a request of a user other than root: about a tenth of a
+/// second, for which root's requests may have to wait. Root's own have no bound: root's hierarchies may be large.
+pub(crate) const MOST_STEPS_OF_A_USER: u64 = 20_000;
 
 /// What a request was granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,7 +150,7 @@ impl<E: RunningEngine> Manager<E> {
             width,
             pinned: false,
         };
-        let edge = self.admit(&mut tree, edge, &values)?;
+        let edge = self.admit(&work_for(who), &mut tree, edge, &values)?;
 
         let of_vp = tree.core_params(parent, &values, width, number_of_scheduler(number));
         let own = Params::from_slice(&own);
@@ -217,7 +222,7 @@ impl<E: RunningEngine> Manager<E> {
         let need = reader.guarantee()?;
         let params = reader.values(&found.policy.vp_params, need.as_ref())?;
         reader.finish()?;
-        self.place(&thread, Slot { scheduler, params, need })
+        self.place(who, &thread, Slot { scheduler, params, need })
     }
 
     /// Moves a thread below a scheduler that gives it this guarantee: `below`, or else, in the order of the
@@ -239,15 +244,18 @@ impl<E: RunningEngine> Manager<E> {
             let texts = Texts::from([("guarantee".into(), guarantee.into())]);
             return self.move_thread(who, tid, below, &texts);
         }
-        let mut last = None;
+        let (mut last, work) = (None, work_for(who));
         for scheduler in self.reserving(who, &need) {
             let Some(found) = self.tree.scheduler(scheduler) else { continue };
             let params = Reader::new(&Texts::new()).values(&found.policy.vp_params, Some(&need));
-            let placed = params
-                .and_then(|params| self.place(&thread, Slot { scheduler, params, need: Some(need.clone()) }));
+            let slot = params.map(|params| Slot { scheduler, params, need: Some(need.clone()) });
+            let placed = slot.and_then(|slot| self.place_within(&work, who, &thread, slot));
             match placed {
-                // Another scheduler may have room. Any other error is about the request or the thread.
-                Err(error @ (Error::Refused(_) | Error::InUse(_))) => last = last.or(Some(error)),
+                // Another scheduler may have room. Any other error is about the request or the thread, or the request
+                // is too hard to check.
+                Err(error @ (Error::Refused(Refusal { case: Some(_), .. }) | Error::InUse(_))) => {
+                    last = last.or(Some(error));
+                }
                 done => return done,
             }
         }
@@ -273,15 +281,20 @@ impl<E: RunningEngine> Manager<E> {
         if self.scheduler_of(&thread)? == self.tree.default && !self.tree.leases.contains_key(&tid) {
             return Ok(());
         }
-        self.place_in_default(&thread).map(drop)
+        self.place_in_default(who, &thread).map(drop)
     }
 
     /// Puts a thread into the default scheduler.
-    pub(crate) fn place_in_default(&mut self, thread: &Thread) -> Result<Granted, Error> {
+    pub(crate) fn place_in_default(&mut self, who: Peer, thread: &Thread) -> Result<Granted, Error> {
+        self.place(who, thread, self.default_slot())
+    }
+
+    /// A place in the default scheduler.
+    pub(crate) fn default_slot(&self) -> Slot {
         let scheduler = self.tree.default;
         let found = self.tree.scheduler(scheduler);
         let params = found.map_or_else(Vec::new, |found| params_of_the_unplaced(found.policy));
-        self.place(thread, Slot { scheduler, params, need: None })
+        Slot { scheduler, params, need: None }
     }
 
     /// Sends the scheduler above a thread a message that sets one parameter of the thread's VP.
@@ -317,7 +330,7 @@ impl<E: RunningEngine> Manager<E> {
                 Error::BadValue(format!("parameter `{name}`: found {text}, expected {}", fault.expected))
             })?;
         }
-        self.place(&thread, slot)
+        self.place(who, &thread, slot)
     }
 
     /// A descriptor through which a thread sends messages to its scheduler; the scheduler's policy defines their
@@ -331,50 +344,79 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Puts a thread into a place. A guarantee that an earlier request gave the thread ends. The file's promise to
     /// the thread's old place stays, as another thread may take that place.
-    pub(crate) fn place(&mut self, thread: &Thread, slot: Slot) -> Result<Granted, Error> {
+    pub(crate) fn place(&mut self, who: Peer, thread: &Thread, slot: Slot) -> Result<Granted, Error> {
+        self.place_within(&work_for(who), who, thread, slot)
+    }
+
+    /// The same, in the elementary steps of `work`.
+    fn place_within(
+        &mut self,
+        work: &Work,
+        who: Peer,
+        thread: &Thread,
+        slot: Slot,
+    ) -> Result<Granted, Error> {
         let tid = thread.key.tid;
         let mut tree = self.tree.clone();
         if let Some(old) = tree.leases.remove(&tid) {
             tree.admission.end(old.edge.0).map_err(refused)?;
         }
-        let mut guarantee = Guarantee::Null;
+        let Some(to) = tree.scheduler(slot.scheduler) else { return Err(nowhere(thread)) };
+        let scheduler = to.name.clone();
+        let mut edge = None;
         // The default scheduler promises nothing to any thread.
         if slot.scheduler != tree.default || slot.need.is_some() {
-            let edge = tree.thread_edge(thread, &slot);
-            let edge = self.admit(&mut tree, edge, &slot.params)?;
-            guarantee = tree.promised(edge).0;
-            tree.leases.insert(tid, Lease { key: thread.key, edge, slot: slot.clone() });
+            may_place(who, &tree)?;
+            let to = tree.thread_edge(thread, &slot);
+            let of_thread = self.admit(work, &mut tree, to, &slot.params)?;
+            let lease = Lease { key: thread.key, edge: of_thread, slot: slot.clone(), placer: who.uid };
+            tree.leases.insert(tid, lease);
+            edge = Some(of_thread);
         }
-        let Some(to) = tree.scheduler(slot.scheduler) else { return Err(nowhere(thread)) };
-        let params = tree.core_params(slot.scheduler, &slot.params, 1, tid.into());
-        let moved = HierarchyChange::MoveThread { thread: thread.key, to: to.id, params };
-        self.engine.change(moved).map_err(|error| not_taken(error, (&to.name, to.policy), &params.0))?;
-        let scheduler = to.name.clone();
+        self.carry(thread, &slot)?;
         // The move has ended the old promise to the thread, even if the new promise is the same.
         self.tree.leases.remove(&tid);
-        let is_placed = tree.leases.contains_key(&tid);
         self.commit(tree);
+        self.note_place(tid, edge.map(|edge| (slot.scheduler, edge)));
+        let guarantee = edge.map_or(Guarantee::Null, |edge| self.tree.promised(edge).0);
+        Ok(Granted { scheduler, guarantee })
+    }
+
+    /// Has the engine move a thread into a place.
+    pub(crate) fn carry(&mut self, thread: &Thread, slot: &Slot) -> Result<(), Error> {
+        let Some(to) = self.tree.scheduler(slot.scheduler) else { return Err(nowhere(thread)) };
+        let params = self.tree.core_params(slot.scheduler, &slot.params, 1, thread.key.tid.into());
+        let moved = HierarchyChange::MoveThread { thread: thread.key, to: to.id, params };
+        let done = self.engine.change(moved).map(drop);
+        done.map_err(|error| not_taken(error, (&to.name, to.policy), &params.0))
+    }
+
+    /// Tells subscribers where a thread is now: below this scheduler, by this edge, or in the default scheduler.
+    pub(crate) fn note_place(&self, tid: u32, place: Option<(usize, GraphEdge)>) {
         self.changes.add(|| {
+            let scheduler = self.tree.scheduler(place.map_or(self.tree.default, |(scheduler, _)| scheduler));
             [Change {
-                scheduler: Some(scheduler.clone()),
+                scheduler: scheduler.map(|scheduler| scheduler.name.clone()),
                 thread: Some(tid),
-                guarantee: is_placed.then(|| guarantee.rounded_for_people()),
-                ..change(if is_placed { Kind::Placed } else { Kind::Released })
+                guarantee: place.map(|(_, edge)| self.tree.promised(edge).0.rounded_for_people()),
+                ..change(if place.is_some() { Kind::Placed } else { Kind::Released })
             }]
         });
-        Ok(Granted { scheduler, guarantee })
     }
 
     /// Asks the calculus for one more edge, with these parameter values; refuses a budget that the machine cannot
     /// enforce.
-    fn admit(&self, tree: &mut Tree, edge: Edge, values: &[u64]) -> Result<GraphEdge, Error> {
+    fn admit(&self, work: &Work, tree: &mut Tree, edge: Edge, values: &[u64]) -> Result<GraphEdge, Error> {
         let above = edge.parent.and_then(|parent| tree.scheduler(parent));
         let budget = above.and_then(|above| unenforceable_budget(above.policy, values, tree.overrun));
         if let Some(budget) = budget {
             let expected = at_least(tree.overrun);
             return Err(Error::BadValue(format!("parameter `budget`: found {budget}, expected {expected}")));
         }
-        tree.admission.begin(edge.clone()).map(GraphEdge).map_err(|problem| {
+        tree.admission.begin_within(edge.clone(), work).map(GraphEdge).map_err(|problem| {
+            if work.left().is_none() {
+                return refused(problem);
+            }
             let above = edge.parent.and_then(|parent| tree.scheduler(parent));
             let infos = above.map_or(&[][..], |above| &above.policy.vp_params);
             let mut graph = tree.admission.graph();
@@ -416,4 +458,19 @@ impl<E: RunningEngine> Manager<E> {
         }
         Ok(())
     }
+}
+
+/// How much work the check of a request of this user may be.
+fn work_for(who: Peer) -> Work {
+    if who.is_root() { Work::unlimited() } else { Work::of(MOST_STEPS_OF_A_USER) }
+}
+
+/// Whether the user may place one more thread.
+fn may_place(who: Peer, tree: &Tree) -> Result<(), Error> {
+    let own = tree.leases.values().filter(|lease| lease.placer == who.uid).count();
+    if who.is_root() || own < MAX_THREADS_OF_A_USER {
+        return Ok(());
+    }
+    let found = format!("found {own} threads that user {} has placed", who.uid);
+    Err(Error::InUse(format!("{found}, expected at most {MAX_THREADS_OF_A_USER}")))
 }

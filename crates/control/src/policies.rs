@@ -51,8 +51,8 @@ pub(crate) struct Load {
     replace: bool,
 }
 
-/// A change that adds a built-in policy to the engine.
-pub(crate) struct BringIn;
+/// A change that adds the built-in policy of this number to the engine.
+pub(crate) struct BringIn(u8);
 
 /// A change that unloads a policy.
 pub(crate) struct Unload {
@@ -85,9 +85,9 @@ impl Serve for interface::Unload {
     }
 }
 
-/// The pause between the parts of a change of policies. Each part takes CPU time from the threads of the hierarchy;
-/// the pause keeps them from taking it out of the same period.
-const REST: Duration = Duration::from_millis(40);
+/// The pause between the parts of a change of policies, or of a demotion. Each part takes CPU time from the threads of
+/// the hierarchy; the pause keeps them from taking it out of the same period.
+pub(crate) const REST: Duration = Duration::from_millis(40);
 
 impl<E: RunningEngine> Asked<'_, E> {
     /// Does an operation that may need a built-in policy which the engine was made without. If it does, and nothing
@@ -98,10 +98,18 @@ impl<E: RunningEngine> Asked<'_, E> {
     ) -> Result<T, Fault> {
         let done = self.held(&act)?;
         let Err(Error::LeftOut(policy)) = done else { return Ok(done?) };
-        let begin = |manager: &mut Manager<E>| manager.begin_bring_in(policy);
-        let turn = self.with(|it| Ok(it.turn.clone()))?;
-        self.change(&turn, begin, Manager::finish_bring_in)?;
+        self.aside(|| self.bring_in(policy))?;
         self.with(act)
+    }
+
+    /// Has an engine take over that also has the built-in policy of this number, unless one has meanwhile.
+    fn bring_in(&self, policy: u8) -> Result<(), Fault> {
+        let turn = self.with(|it| Ok(it.turn.clone()))?;
+        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.with(|it| Ok(it.brought_in.contains(&policy)))? {
+            return Ok(());
+        }
+        self.change_in_turn(|it| it.begin_bring_in(policy), Manager::finish_bring_in)
     }
 
     /// Makes a change of policies, one at a time. While the next engine is prepared, all other requests are answered.
@@ -113,6 +121,15 @@ impl<E: RunningEngine> Asked<'_, E> {
     ) -> Result<R, Fault> {
         // The lock guards no data: a preparation that panicked has left nothing behind.
         let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.change_in_turn(begin, finish)
+    }
+
+    /// Makes a change of policies, for a caller that holds the lock of such changes.
+    fn change_in_turn<W, R>(
+        &self,
+        begin: impl FnOnce(&mut Manager<E>) -> Result<Change<E::NextEngine, W>, Error>,
+        finish: impl FnOnce(&mut Manager<E>, Ready<E::NextEngine, W>) -> Result<R, Error>,
+    ) -> Result<R, Fault> {
         sleep(REST);
         let change = self.with(begin)?;
         let ready = change.prepare()?;
@@ -326,13 +343,16 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Begins to prepare an engine that also has the built-in policy of this number.
     pub(crate) fn begin_bring_in(&mut self, policy: u8) -> Result<Change<E::NextEngine, BringIn>, Error> {
-        self.begin(self.sources(), Some(policy), BringIn)
+        self.begin(self.sources(), Some(policy), BringIn(policy))
     }
 
     pub(crate) fn finish_bring_in(&mut self, ready: Ready<E::NextEngine, BringIn>) -> Result<(), Error> {
         let loaded = LoadedPolicy::all(ready.sources, &ready.prepared.policies)?;
         let policies = known(&loaded)?;
-        self.publish(ready.prepared, loaded, policies).map(drop)
+        self.publish(ready.prepared, loaded, policies)?;
+        let BringIn(policy) = ready.what;
+        self.brought_in.insert(policy);
+        Ok(())
     }
 
     fn begin<W>(

@@ -4,13 +4,13 @@
 //! Relies on the kernel for the peers' credentials. A request is carried out once all of it has arrived, even if its
 //! sender is gone by then; a client that stalls or sends too much loses its connection and nothing else.
 
-use crate::allowance::{Allowance, pause_after, thread_time};
+use crate::allowance::{Allowance, Turn, pause_after, thread_time};
 use crate::attendants::{Attendants, Next};
 use crate::changes::Subscription;
 use crate::engine::RunningEngine;
 use crate::manager::{Manager, Peer};
 use crate::people::People;
-use crate::service::answer;
+use crate::service::answer_in_turn;
 use crate::socket::Socket;
 use crate::varlink::{Fault, reply};
 use hls_client::interface::{Failure, WatchReply};
@@ -340,14 +340,14 @@ fn attend<E: RunningEngine>(
             Received::Bad(reason) => return send(&client.stream, &Fault::malformed(&reason).message()),
         };
         client.clients.note_use(client.number);
-        let answer = || answer(manager, client.peer, &message);
+        let answer = |turn: Option<&Turn>| answer_in_turn(manager, (client.peer, turn), &message);
         // The turn ends before the answer is sent: a client that does not read it delays no other client.
         let answer = if client.peer.is_root() {
             let _first = allowance.root();
-            answer()
+            answer(None)
         } else {
-            let Some(_turn) = allowance.turn(client.person) else { return Ok(()) };
-            answer()
+            let Some(turn) = allowance.turn(client.person) else { return Ok(()) };
+            answer(Some(&turn))
         };
         if let Some(message) = answer.message {
             let rest = match &answer.descriptors[..] {

@@ -1,6 +1,7 @@
 //! Answers a message: finds its method and parameters, and has the method carried out (`asked`). Decides nothing
 //! itself.
 
+use crate::allowance::Turn;
 use crate::asked::{Answer, Asked, Serve};
 use crate::engine::RunningEngine;
 use crate::error::Error;
@@ -26,6 +27,15 @@ pub fn client_of<E: RunningEngine + Send>(manager: &Mutex<Manager<E>>, who: Peer
 
 /// Answers one message of a peer, given without its NUL. Any bytes get an answer.
 pub fn answer<E: RunningEngine>(manager: &Mutex<Manager<E>>, who: Peer, message: &[u8]) -> Answer {
+    answer_in_turn(manager, (who, None), message)
+}
+
+/// The same, for a peer that has a turn.
+pub(crate) fn answer_in_turn<E: RunningEngine>(
+    manager: &Mutex<Manager<E>>,
+    caller: (Peer, Option<&Turn>),
+    message: &[u8],
+) -> Answer {
     let call = match call(message) {
         Ok(call) => call,
         Err(fault) => {
@@ -34,7 +44,7 @@ pub fn answer<E: RunningEngine>(manager: &Mutex<Manager<E>>, who: Peer, message:
     };
     let is_oneway = call.is_oneway;
     let mut answer = Answer::default();
-    let message = match dispatch(manager, who, call, &mut answer) {
+    let message = match dispatch(manager, caller, call, &mut answer) {
         Ok(value) => reply(&value, answer.subscription.is_some()),
         Err(fault) => fault.message(),
     };
@@ -43,7 +53,7 @@ pub fn answer<E: RunningEngine>(manager: &Mutex<Manager<E>>, who: Peer, message:
 
 fn dispatch<E: RunningEngine>(
     manager: &Mutex<Manager<E>>,
-    who: Peer,
+    (who, turn): (Peer, Option<&Turn>),
     call: Call,
     answer: &mut Answer,
 ) -> Result<Value, Fault> {
@@ -54,7 +64,7 @@ fn dispatch<E: RunningEngine>(
         (CONTROL, name) => {
             let request = Request::read(name, &mut parameters)?.ok_or_else(not_found)?;
             parameters.finish()?;
-            let asked = Asked { manager, who, wants_more, answer };
+            let asked = Asked { manager, who, turn, wants_more, answer };
             with_call!(request, call => reply_to(call, asked))
         }
         (SERVICE, "GetInfo") => {

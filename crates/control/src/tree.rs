@@ -122,6 +122,8 @@ pub(crate) struct Lease {
     pub(crate) key: ThreadKey,
     pub(crate) edge: GraphEdge,
     pub(crate) slot: Slot,
+    /// The user that placed it last.
+    pub(crate) placer: u32,
 }
 
 impl Tree {
@@ -210,17 +212,18 @@ impl Tree {
 
     /// The schedulers' numbers, parents before children.
     pub(crate) fn parents_first(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = Vec::new();
+        let (mut order, mut ordered) = (Vec::new(), vec![false; self.schedulers.len()]);
         let mut rest: Vec<usize> = self.all().map(|(at, _)| at).collect();
         while !rest.is_empty() {
             let is_ready = |at: &usize| {
                 let above = self.scheduler(*at).map_or(&[][..], |scheduler| &scheduler.above);
-                above.iter().all(|above| above.parent.is_none_or(|parent| order.contains(&parent)))
+                above.iter().all(|above| above.parent.is_none_or(|parent| ordered[parent]))
             };
             let (ready, wait): (Vec<usize>, Vec<usize>) = rest.into_iter().partition(is_ready);
             if ready.is_empty() {
                 break;
             }
+            ready.iter().for_each(|at| ordered[*at] = true);
             order.extend(ready);
             rest = wait;
         }

@@ -8,12 +8,14 @@
 use crate::asked::{Asked, Serve};
 use crate::engine::{RunningEngine, Thread};
 use crate::error::{Error, after_undoing};
-use crate::evacuate::doomed;
+use crate::evacuate::{Evacuated, doomed};
 use crate::manager::{Manager, Peer};
 use crate::operations::Granted;
 use crate::params::Reader;
+use crate::policies::REST;
 use crate::tree::{Scheduler, Slot};
 use crate::varlink::Fault;
+use hls_check::unenforceable_budget;
 use hls_client::interface::{
     self, CreateReply, Demote, DemoteReply, Grant, GrantReply, PagesReply, Promote, PromoteReply, Revoke,
     RevokeReply,
@@ -21,12 +23,16 @@ use hls_client::interface::{
 use hls_client::{Pages, Texts};
 use hls_core::pages::VERSION;
 use hls_core::{PolicyInfo, pages};
+use std::collections::BTreeSet;
+use std::thread::sleep;
 
 /// The policy of schedulers that are promoted.
 const POLICY: &str = "user-level";
 
 /// The most schedulers with pages that a user other than root may have at a time; all users: [`pages::MAX_PAGES`].
 const MAX_PAGED_OF_A_USER: usize = 16;
+/// How many threads a demotion moves before other requests have their turn.
+const MOST_AT_ONCE: usize = 64;
 
 /// A promoted scheduler, and what its process needs.
 #[derive(Debug)]
@@ -60,7 +66,14 @@ impl Serve for interface::Pages {
 
 impl Serve for Demote {
     fn serve<E: RunningEngine>(self, asked: Asked<'_, E>) -> Result<DemoteReply, Fault> {
-        asked.with(|it| it.demote(asked.who, &self.name))
+        let mut done = Evacuated::default();
+        loop {
+            if let Some(reply) = asked.with(|it| it.demote_some(asked.who, &self.name, &mut done))? {
+                return Ok(reply);
+            }
+            // Others' requests, and threads of the hierarchy, come in between.
+            sleep(REST);
+        }
     }
 }
 
@@ -98,7 +111,7 @@ impl<E: RunningEngine> Manager<E> {
         let agent = self.thread(who, agent)?;
         let granted = self.create(who, POLICY, name, below, texts)?;
         let (number, _) = self.tree.find(name)?;
-        match self.hand_over(number, &agent) {
+        match self.hand_over(who, number, &agent) {
             Ok((width, pages)) => Ok(Promoted { granted, width, pages }),
             Err(error) => Err(after_undoing(error, self.take_down(number))),
         }
@@ -106,12 +119,12 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Makes the pages of a new scheduler, and makes the thread its agent. Returns the scheduler's width and the
     /// pages.
-    fn hand_over(&mut self, number: usize, agent: &Thread) -> Result<(u16, Pages), Error> {
+    fn hand_over(&mut self, who: Peer, number: usize, agent: &Thread) -> Result<(u16, Pages), Error> {
         let (width, pages) = self.fresh_pages(number)?;
         let policy = self.tree.scheduler(number).map_or(&[][..], |scheduler| &scheduler.policy.vp_params);
         let texts = Texts::from([(pages::SLOT.into(), pages::AGENTS_SLOT.to_string())]);
         let params = Reader::new(&texts).values(policy, None)?;
-        self.place(agent, Slot { scheduler: number, params, need: None })?;
+        self.place(who, agent, Slot { scheduler: number, params, need: None })?;
         self.tree.schedulers[number].as_mut().into_iter().for_each(|known| known.is_promoted = true);
         Ok((width, pages))
     }
@@ -142,8 +155,28 @@ impl<E: RunningEngine> Manager<E> {
     /// # Errors
     /// The error has the reason; nothing has changed, unless the system failed: then the error also has what was done.
     pub fn demote(&mut self, who: Peer, name: &str) -> Result<DemoteReply, Error> {
+        let mut done = Evacuated::default();
+        loop {
+            if let Some(reply) = self.demote_some(who, name, &mut done)? {
+                return Ok(reply);
+            }
+        }
+    }
+
+    /// A part of [`Manager::demote`], after which the hierarchy is sound: moves some threads, or, where not many are
+    /// left, does the rest. `None`: there is more to do. Between two parts other requests may change anything.
+    fn demote_some(
+        &mut self,
+        who: Peer,
+        name: &str,
+        done: &mut Evacuated,
+    ) -> Result<Option<DemoteReply>, Error> {
         self.sweep()?;
-        let number = self.user_level(name)?;
+        let number = match self.user_level(name) {
+            // It has gone with its last thread since the part before.
+            Err(Error::NotFound(_)) if done.threads > 0 => return Ok(Some(done.reply())),
+            number => number?,
+        };
         let doomed = doomed(&self.tree, |at, _| at == number)?;
         for scheduler in doomed.iter().filter_map(|at| self.tree.scheduler(*at)) {
             let parents = scheduler.above.iter().filter_map(|above| above.parent);
@@ -155,8 +188,16 @@ impl<E: RunningEngine> Manager<E> {
             return Err(Error::Denied(format!("{found}, expected root: other users may be promised them")));
         }
         let above = self.above(number);
-        let evacuated = self.remove(&doomed, above)?;
-        Ok(DemoteReply { moved: evacuated.threads, destroyed: evacuated.schedulers })
+        let (placed, before) = (self.placed(&doomed), done.threads);
+        if let Some((some, [_, ..])) = placed.split_at_checked(MOST_AT_ONCE) {
+            let moved = self.move_out(&doomed, some, above, &mut done.threads);
+            moved.map_err(|error| done.before(error))?;
+            if done.threads > before {
+                return Ok(None);
+            }
+        }
+        self.remove(&doomed, above, done).map_err(|error| done.before(error))?;
+        Ok(Some(done.reply()))
     }
 
     /// Moves a thread below a user-level scheduler, with these parameters.
@@ -183,7 +224,7 @@ impl<E: RunningEngine> Manager<E> {
         }
         let above = self.above(number);
         let may = self.may_change_below(who, above).is_ok();
-        self.place_with_presets(&thread, if may { above } else { self.tree.default })
+        self.place_with_presets(who, &thread, if may { above } else { self.tree.default })
     }
 
     /// The parent of a scheduler that has at most one; for the root, the default scheduler.
@@ -201,16 +242,23 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Puts a thread below a scheduler with default parameters; into the default scheduler if a parameter has no
     /// default, or if the scheduler does not accept the thread.
-    pub(crate) fn place_with_presets(&mut self, thread: &Thread, scheduler: usize) -> Result<Granted, Error> {
-        let infos = self.tree.scheduler(scheduler).map_or(&[][..], |found| &found.policy.vp_params);
-        let presets: Option<Vec<u64>> = infos.iter().map(|info| info.default).collect();
-        if let Some(params) = presets.filter(|_| scheduler != self.tree.default) {
-            match self.place(thread, Slot { scheduler, params, need: None }) {
+    fn place_with_presets(&mut self, who: Peer, thread: &Thread, to: usize) -> Result<Granted, Error> {
+        if let Some(slot) = self.slot_with_presets(to) {
+            match self.place(who, thread, slot) {
                 Err(Error::Refused(_) | Error::InUse(_) | Error::BadValue(_)) => {}
                 placed => return placed,
             }
         }
-        self.place_in_default(thread)
+        self.place_in_default(who, thread)
+    }
+
+    /// A place below a scheduler with default parameters; `None` in the default scheduler, or if a parameter has no
+    /// default, or one that the machine cannot enforce.
+    pub(crate) fn slot_with_presets(&self, scheduler: usize) -> Option<Slot> {
+        let policy = self.tree.scheduler(scheduler).filter(|_| scheduler != self.tree.default)?.policy;
+        let params = policy.vp_params.iter().map(|info| info.default).collect::<Option<Vec<u64>>>()?;
+        let is_enforceable = unenforceable_budget(policy, &params, self.tree.overrun).is_none();
+        is_enforceable.then_some(Slot { scheduler, params, need: None })
     }
 
     /// Whether the user may have one more scheduler of this policy, if the policy has pages.
@@ -234,12 +282,15 @@ impl<E: RunningEngine> Manager<E> {
     /// Ends promoted schedulers that have no threads left.
     pub(crate) fn remove_abandoned(&mut self) -> Result<(), Error> {
         let promoted = self.tree.all().filter(|(_, scheduler)| scheduler.is_promoted).map(|(at, _)| at);
-        for number in promoted.collect::<Vec<_>>() {
+        let promoted: Vec<usize> = promoted.collect();
+        // Every thread below a promoted scheduler was put there by a request.
+        let used: BTreeSet<usize> = self.tree.leases.values().map(|lease| lease.slot.scheduler).collect();
+        for number in promoted {
             let Ok(doomed) = doomed(&self.tree, |at, _| at == number) else { continue };
-            // Every thread below a promoted scheduler was put there by a request.
-            if !self.tree.leases.values().any(|lease| doomed.contains(&lease.slot.scheduler)) {
+            if !doomed.iter().any(|at| used.contains(at)) {
                 // After any other error this is tried again before the next request.
-                if let Err(Error::Ended) = self.remove(&doomed, self.tree.default) {
+                if let Err(Error::Ended) = self.remove(&doomed, self.tree.default, &mut Evacuated::default())
+                {
                     return Err(Error::Ended);
                 }
             }

@@ -75,6 +75,105 @@ fn a_thread_moves_and_takes_part() {
     assert_eq!(place(&mut manager, ALICES[2]), at("rest", "NULL"));
 }
 
+/// A limit for each user other than root. What root places is root's.
+#[test]
+fn a_user_places_a_limited_number_of_threads() {
+    const MOST: u32 = 1024;
+    let mut manager = manager();
+    let (first, none) = (1000, texts(&[]));
+    manager.create(ALICE, "round-robin", "RR", "ALICE", &none).unwrap();
+    for tid in first..=first + MOST {
+        manager.engine().spawn(tid, Some(ALICE.uid), None);
+    }
+    (first..first + MOST).for_each(|tid| drop(manager.move_thread(ALICE, tid, "RR", &none).unwrap()));
+    let found = "found 1024 threads that user 1000 has placed";
+    refused(&mut manager, found, |it| it.move_thread(ALICE, first + MOST, "RR", &none));
+    manager.move_thread(ROOT, first + MOST, "RR", &none).unwrap();
+    manager.move_thread(ALICE, first, "RR", &none).unwrap();
+    // The threads end: others have room.
+    (first..first + MOST).for_each(|tid| manager.engine().exit(tid));
+    manager.move_thread(ALICE, ALICES[0], "RR", &none).unwrap();
+}
+
+/// A response time that takes millions of terms to find: a user's request is refused; root's is
+/// decided.
+#[test]
+fn what_is_too_hard_to_check_is_refused() {
+    let file = r#"
+        fixed-priority "FP" {
+            deferrable-server "ALICE" priority=2
+            time-sharing "rest" priority=0 { thread "video" }
+        }
+    "#;
+    let mut manager = manager_of(file);
+    let most = texts(&[("budget", "999999ns"), ("period", "1ms"), ("priority", "2")]);
+    manager.move_thread(ALICE, ALICES[0], "ALICE", &most).unwrap();
+    let hard = texts(&[("budget", "3ms"), ("period", "3600s"), ("priority", "1")]);
+    let found =
+        "too hard to check: ALICE: needs a check of at most 20000 steps, but there is one that takes more";
+    let error = refused(&mut manager, found, |it| it.move_thread(ALICE, ALICES[1], "ALICE", &hard));
+    let Error::Refused(refusal) = error else { panic!("{error:?}") };
+    assert_eq!(refusal.mend(), None, "the search for one is as hard");
+    manager.move_thread(ROOT, ALICES[1], "ALICE", &hard).unwrap();
+}
+
+/// A reservation that each of two schedulers refuses after 10,000 steps and more: both together are too hard.
+#[test]
+fn all_schedulers_that_are_asked_count_together() {
+    let file = r#"
+        machine cpus=2
+        fixed-priority "FP" {
+            resource-kernel "ALICE" priority=2 width=1
+            resource-kernel "MORE" priority=1 width=1
+            time-sharing "rest" priority=0
+        }
+    "#;
+    let (native, layout) = Native::new(file, &[("ALICE", ALICE.uid), ("MORE", ALICE.uid)]);
+    let mut manager = Manager::new(native, layout, hls_calculus::Mode::Tight).unwrap();
+    ALICES.into_iter().for_each(|tid| manager.engine().spawn(tid, Some(ALICE.uid), None));
+    for (tid, below) in ALICES.into_iter().zip(["ALICE", "MORE"]) {
+        manager.reserve(ALICE, tid, "RESBH 999999ns 1ms", Some(below)).unwrap();
+    }
+    let late = "RESBH 1ms 800s";
+    for below in ["ALICE", "MORE"] {
+        refused(&mut manager, "in a period", |it| it.reserve(ALICE, ALICES[2], late, Some(below)));
+    }
+    refused(&mut manager, "too hard to check: MORE", |it| it.reserve(ALICE, ALICES[2], late, None));
+    refused(&mut manager, "in a period", |it| it.reserve(ROOT, ALICES[2], late, None));
+}
+
+/// Hundreds of reservations below a join of root's, and more of a user's: a request of either is checked.
+#[test]
+fn large_hierarchies_are_not_too_hard_to_check() {
+    let threads = |first: u32, count: u32, guarantee: &str| -> String {
+        let thread = |tid: u32| format!("thread \"t{tid}\" guarantee=\"{guarantee}\"\n");
+        (first..first + count).map(thread).collect()
+    };
+    let file = format!(
+        r#"
+        fixed-priority "FP" {{
+            reservation "RES" priority=2 {{
+                thread "video" guarantee="RESBH 5ms 50ms"
+                {}
+                join "J" guarantee="RESBH 10ms 20ms"
+                join "K" guarantee="RESBH 7ms 70ms"
+            }}
+            join "J" priority=1
+            time-sharing "rest" priority=0
+        }}
+        reservation "ALICE" parent="J" {{ {} }}
+        reservation "BELOW" parent="K" {{ {} }}
+        "#,
+        threads(0, 200, "RESBH 1ms 1s"),
+        threads(200, 200, "RESBH 1ms 1s"),
+        threads(400, 50, "RESBH 1ms 1s"),
+    );
+    let mut manager = manager_of(&file);
+    manager.reserve(ROOT, BOBS, "RESBH 1ms 1001ms", Some("RES")).unwrap();
+    manager.reserve(ROOT, BOBS, "RESBH 1ms 1003ms", Some("BELOW")).unwrap();
+    manager.reserve(ALICE, ALICES[0], "RESBH 1ms 1003ms", Some("ALICE")).unwrap();
+}
+
 #[test]
 fn bad_parameters_are_refused() {
     let mut manager = manager();

@@ -1,13 +1,17 @@
 //! The socket and clients of all kinds: some ask, others stall, babble, flood or die.
 
-use crate::support::{ALICES, BOBS, VIDEO, manager, texts, with_server};
+use crate::support::{ALICE, ALICES, BOB, BOBS, PATIENCE, VIDEO, manager, texts, with_server};
 use hls_client::interface::{
     Change, Create, Destroy, Failure, Kind, Message, Move, Release, Reserve, Resume, Status, Suspend, Watch,
 };
 use hls_client::{Client, ClientError, MAX_REQUEST};
+use hls_control::Peer;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::Uid;
+use rustix::thread::set_thread_res_uid;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::linux::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -18,7 +22,7 @@ use std::time::Duration;
 /// A raw connection that does not wait for ever.
 fn connect(path: &Path) -> BufReader<UnixStream> {
     let stream = UnixStream::connect(path).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(600))).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     BufReader::new(stream)
 }
 
@@ -340,6 +344,41 @@ fn a_policy_that_was_left_out_comes_with_its_first_scheduler() {
         hls.call(&create("bvt", "B", &[("nonsense", "1")])).unwrap_err();
         hls.call(&create("bvt", "B", &[])).unwrap();
         assert!(hls.call(&Status {}).unwrap().schedulers.iter().any(|scheduler| scheduler.name == "B"));
+    });
+    assert_eq!(manager.engine().left_out, None);
+}
+
+/// Connects as this user, which this thread, and no other, then is.
+fn connect_as(user: Peer, path: &Path) -> Client<'static> {
+    let uid = Some(Uid::from_raw(user.uid));
+    set_thread_res_uid(uid, uid, uid).unwrap();
+    Client::connect_to(path).unwrap()
+}
+
+/// While an engine with a policy that was left out is made for one user, another user is answered, and root.
+#[test]
+fn nobody_else_waits_for_a_policy_that_was_left_out() {
+    if std::fs::metadata("/proc/self").unwrap().st_uid() != 0 {
+        println!("skipped: only root may be another user");
+        return;
+    }
+    let bvt = hls_core::policies().iter().find(|policy| policy.name == "bvt").expect("it is built in");
+    let (begun, has_begun) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel();
+    let mut manager = manager();
+    manager.engine().left_out = Some(bvt.id);
+    manager.engine().gate = Some((begun, may_go_on));
+    let mut manager = with_server(manager, |path| {
+        thread::scope(|scope| {
+            let create = Create { below: "ALICE".into(), ..create("bvt", "B", &[]) };
+            let of_alice = scope.spawn(move || connect_as(ALICE, path).call(&create).unwrap());
+            has_begun.recv_timeout(PATIENCE).unwrap();
+            let of_bob = scope.spawn(|| connect_as(BOB, path).call(&Status {}).unwrap());
+            assert_eq!(of_bob.join().unwrap().schedulers.len(), 4);
+            Client::connect_to(path).unwrap().call(&Status {}).unwrap();
+            go_on.send(()).unwrap();
+            assert_eq!(of_alice.join().unwrap().scheduler, "B");
+        });
     });
     assert_eq!(manager.engine().left_out, None);
 }

@@ -1,24 +1,26 @@
 //! User-level schedulers: promote, demote, grant and revoke on the native core, and over the socket.
 
 use crate::support::{
-    ALICE, ALICES, BOB, BOBS, FILE, KERNEL_PAGE, Native, USER_PAGE, VIDEO, at, manager, manager_of, place,
-    refused, still, texts, with_server,
+    ALICE, ALICES, BOB, BOBS, FILE, KERNEL_PAGE, Native, PATIENCE, USER_PAGE, VIDEO, at, manager, manager_of,
+    place, refused, still, texts, with_server,
 };
 use hls_client::interface::{self, Demote, DemoteReply, Failure, Grant, Promote, Revoke, Status};
 use hls_client::{Client, ClientError, Pages};
-use hls_control::{Error, Manager, Peer, Socket, serve};
+use hls_control::{Error, Manager, Peer, Socket, client_of, serve};
 use hls_core::PolicyInfo;
 use hls_core::pages::KernelPage;
 use std::os::fd::OwnedFd;
 use std::os::linux::fs::MetadataExt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 const ROOT: Peer = Peer::ROOT;
 const AGENT: u32 = ALICES[0];
 const FIRST: u32 = ALICES[1];
 const SECOND: u32 = ALICES[2];
+/// The first of many more threads of Alice's.
+const CROWD: u32 = 1000;
 
 /// A hierarchy in which Alice has promoted her first thread.
 fn promoted() -> Manager<Native> {
@@ -272,6 +274,78 @@ fn a_scheduler_below_another_knows_it_by_a_number_of_its_own() {
     let [agent, first, second] = children(&mut manager)[..] else { panic!("three children") };
     assert_eq!((agent, second), ((0, AGENT.into()), (9, 9)));
     assert!(first.0 == 1 && first.1 > u32::MAX.into(), "no thread has this number: {first:?}");
+}
+
+/// A hierarchy in which Alice has promoted her first thread, with this many more threads below schedulers of hers below
+/// it.
+fn crowded(threads: u32) -> Manager<Native> {
+    let mut manager = promoted();
+    manager.create(ALICE, "round-robin", "A", "U", &texts(&[("quantum", "1ms")])).unwrap();
+    manager.create(ALICE, "round-robin", "B", "A", &texts(&[("quantum", "1ms")])).unwrap();
+    for tid in CROWD..CROWD + threads {
+        manager.engine().spawn(tid, Some(ALICE.uid), None);
+        manager.move_thread(ALICE, tid, if tid % 2 == 0 { "A" } else { "B" }, &texts(&[])).unwrap();
+    }
+    manager
+}
+
+/// All threads together change what each is promised once, and no other thread is looked at.
+#[test]
+fn a_demotion_of_many_threads_is_one_change() {
+    let mut manager = crowded(100);
+    let (promised, listed) = (manager.engine().promised, manager.engine().listed);
+    let demoted = manager.demote(ALICE, "U").unwrap();
+    assert_eq!((demoted.moved, &demoted.destroyed[..]), (101, &["B", "A", "U"].map(str::to_owned)[..]));
+    assert_eq!(manager.engine().listed, listed);
+    let promised = manager.engine().promised - promised;
+    assert!(promised < 400, "{promised} promises to 101 threads");
+    assert_eq!(place(&mut manager, CROWD + 99).0, "ALICE");
+}
+
+/// A request that comes when the first of many threads has moved is answered before the last one. On a busy machine it
+/// may come too late for that, but not each time.
+#[test]
+fn other_requests_come_between_the_parts_of_a_demotion() {
+    let is_answered_between = || {
+        let (moving, has_moved) = mpsc::channel();
+        let mut manager = crowded(200);
+        manager.engine().moving = Some(moving);
+        let manager = Mutex::new(manager);
+        let demote = Demote { name: "U".into() };
+        std::thread::scope(|scope| {
+            let demotion = scope.spawn(|| client_of(&manager, ALICE).call(&demote).unwrap());
+            has_moved.recv_timeout(PATIENCE).unwrap();
+            let is_there = names(&mut manager.lock().unwrap()).contains(&"U".to_owned());
+            assert_eq!(demotion.join().unwrap().moved, 201);
+            is_there
+        })
+    };
+    assert!((0..10).any(|_| is_answered_between()), "a demotion gives up the lock");
+}
+
+/// Where the scheduler above does not accept all threads, some go there, and the rest to the default scheduler.
+#[test]
+fn a_demotion_of_too_many_threads_places_some() {
+    let mut manager = crowded(10);
+    // Beside it there is room for the agent and five more threads with one share each.
+    manager.move_thread(ALICE, FIRST, "ALICE", &texts(&[("guarantee", "PSBE 1/20 100ms")])).unwrap();
+    let demoted = manager.demote(ALICE, "U").unwrap();
+    assert_eq!(demoted.moved, 11);
+    let threads = [AGENT].into_iter().chain(CROWD..CROWD + 10);
+    let above: Vec<u32> = threads.filter(|tid| place(&mut manager, *tid).0 == "ALICE").collect();
+    assert!((1..11).contains(&above.len()), "{above:?}");
+    assert_ne!(place(&mut manager, FIRST), at("ALICE", "NULL"));
+}
+
+/// No thread is looked for where there is none.
+#[test]
+fn an_abandoned_scheduler_goes_without_a_look_at_all_threads() {
+    let mut manager = crowded(0);
+    manager.engine().exit(AGENT);
+    let listed = manager.engine().listed;
+    manager.tidy().unwrap();
+    assert_eq!(manager.engine().listed, listed);
+    assert!(!names(&mut manager).iter().any(|name| ["U", "A", "B"].contains(&&name[..])));
 }
 
 /// The engine fails at each step in turn: nothing is left of the request.

@@ -218,7 +218,7 @@ fn asked(
             "JOB is shown on one CPU, or without a `migration`, which puts off a child that ran elsewhere"
                 .to_owned()
         }
-        (Guarantee::All, Child::Thread(_)) => match conditions.in_time(child, amount, period) {
+        (Guarantee::All, Child::Thread(_)) => match conditions.in_time(child, (amount, period), instance.work) {
             Ok(InTime { response, formula }) => {
                 let (amount, period) = (amount.clone(), period.clone());
                 let job = Guarantee::Job { amount, period, response };

@@ -65,7 +65,9 @@ pub(super) fn provide<R: Ord>(
     order.sort_by_key(|child| &ranks[*child]);
     let sorted: Vec<Server> = order.iter().map(|child| claims[*child].nanos()).collect();
     let mut verdicts = vec![Ok((String::new(), Nanos::ZERO)); claims.len()];
-    let mut work = Responses { asleep, terms: 0 };
+    let left = instance.work.left().map_or(0, |left| usize::try_from(left).unwrap_or(usize::MAX));
+    let most = MAX_TERMS.min(left.saturating_mul(INTEGERS_A_STEP));
+    let mut work = Responses { asleep, terms: 0, most };
     for (place, child) in order.iter().enumerate() {
         let equals = order[place..].iter().take_while(|other| ranks[**other] == ranks[*child]).count();
         let mut above = sorted[..place + equals].to_vec();
@@ -102,6 +104,8 @@ struct Responses {
     asleep: Asleep,
     /// How many terms of sums it has worked out.
     terms: usize,
+    /// After how many terms it gives up.
+    most: usize,
 }
 
 impl Responses {
@@ -133,7 +137,7 @@ impl Responses {
         if wanted <= supply {
             Ok((format!("{} <= {text}", time(wanted)), nanos(period)))
         } else {
-            let gave_up = match self.terms < MAX_TERMS || held.guarantee != Guarantee::All {
+            let gave_up = match self.terms < self.most || held.guarantee != Guarantee::All {
                 true => "",
                 false => "; its response time was given up, too many steps",
             };
@@ -144,7 +148,7 @@ impl Responses {
     /// The least R with C + interference(R) <= R, if it is at most T and found in time.
     fn response(&mut self, (budget, period): Server, above: &[Server]) -> Option<u128> {
         let mut response = budget;
-        while response <= period && self.terms < MAX_TERMS {
+        while response <= period && self.terms < self.most {
             self.terms += 1 + above.len();
             let wanted = budget + self.interference(response, above);
             if wanted == response {
@@ -178,7 +182,7 @@ mod tests {
     use super::*;
 
     fn response(asleep: Asleep, own: Server, above: &[Server]) -> Option<u128> {
-        Responses { asleep, terms: 0 }.response(own, above)
+        Responses { asleep, terms: 0, most: MAX_TERMS }.response(own, above)
     }
 
     #[test]
@@ -195,6 +199,20 @@ mod tests {
         assert_eq!(response((52, 140), &[(52, 100)]), None);
         assert_eq!(response((36, 140), &[(52, 100)]), Some(140));
         assert_eq!(response((37, 140), &[(52, 100)]), None);
+    }
+
+    #[test]
+    fn a_response_time_is_given_up() {
+        // Only a ten-thousandth of the CPU is left: it takes a term for each of many steps towards the response.
+        let (own, above) = ((1_000_000, 100_000_000_000), [(999_900, 1_000_000)]);
+        let response = |most: usize| {
+            let mut responses = Responses { asleep: Asleep::Paid, terms: 0, most };
+            (responses.response(own, &above), responses.terms)
+        };
+        let (found, terms) = response(MAX_TERMS);
+        assert!(found.is_some() && terms > 1000, "{found:?}, {terms} terms");
+        assert_eq!(response(terms), (found, terms));
+        assert_eq!(response(terms - 2), (None, terms - 2));
     }
 
     #[test]

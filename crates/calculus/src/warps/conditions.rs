@@ -3,6 +3,7 @@
 
 use super::{GRANULES_A_NANOSECOND, InTime, Warper, Warpers};
 use crate::rational::{Rational, share_floor, time_ceil, time_floor, whole};
+use crate::work::Work;
 use num_traits::{One, Signed, Zero};
 
 /// The virtual times of f, of a sibling and of the scheduler, and the warp of f, are rounded to granules.
@@ -99,12 +100,17 @@ impl<'w> Conditions<'w> {
         &self.each[child].limit / &self.weights[child] + debt + whole(ROUNDINGS) * &self.granule
     }
 
-    /// Whether a child is done in time with requests of at most `amount` that come `period` apart, and within what
-    /// time.
+    /// Whether a child is done in time with requests of at most this amount that come this period apart, and within
+    /// what time.
     ///
     /// # Errors
     /// The first condition that does not hold, with its numbers.
-    pub fn in_time(&self, child: usize, amount: &Rational, period: &Rational) -> Result<InTime, String> {
+    pub fn in_time(
+        &self,
+        child: usize,
+        (amount, period): (&Rational, &Rational),
+        work: &Work,
+    ) -> Result<InTime, String> {
         let own = &self.each[child];
         let (weight, debt) = (&self.weights[child], self.debt(child));
         self.may(child, amount, period)?;
@@ -135,7 +141,7 @@ impl<'w> Conditions<'w> {
                 time_ceil(&least)
             ));
         }
-        let response = self.response(amount, &ahead, period).map_err(|reason| {
+        let response = self.response((amount, period), &ahead, work).map_err(|reason| {
             format!(
                 "with what {} that it is not ahead of may take warped, {} {reason} come within {}",
                 self.names(&ahead),
@@ -183,16 +189,19 @@ impl<'w> Conditions<'w> {
 
     /// The least time in which these siblings leave `amount` if all run warped for as long as they may, the limit
     /// first; where it is longer than `most`, or was given up, how it then may come. From one corner of what they take
-    /// to the next, what is left grows only where none of them is warped.
+    /// to the next, what is left grows only where none of them is warped. At each corner each sibling costs a step.
     fn response(
         &self,
-        amount: &Rational,
+        (amount, most): (&Rational, &Rational),
         ahead: &[usize],
-        most: &Rational,
+        work: &Work,
     ) -> Result<Rational, &'static str> {
         const LATE: &str = "may not";
         let (mut at, mut left) = (Rational::zero(), Rational::zero());
         for _ in 0..MAX_CORNERS {
+            if !work.take(ahead.len()) {
+                break;
+            }
             let phases = ahead.iter().map(|n| {
                 let Warper { limit, unwarp, .. } = &self.each[*n];
                 let cycle = limit + unwarp;
@@ -222,5 +231,33 @@ impl<'w> Conditions<'w> {
     fn names(&self, children: &[usize]) -> String {
         let names: Vec<String> = children.iter().map(|n| format!("`{}`", self.each[*n].name)).collect();
         if names.is_empty() { "no sibling".into() } else { names.join(", ") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two children that run warped for a microsecond of every two: two steps a corner.
+    #[test]
+    fn corners_are_steps() {
+        let us = |us: u64| whole(us * 1_000);
+        let warper = |name: &str| Warper {
+            name: name.into(),
+            share: whole(1),
+            warp: us(1),
+            limit: us(1),
+            unwarp: us(1),
+        };
+        let each = ["a", "b", "c"].map(warper).to_vec();
+        let warpers = Warpers { allowance: whole(0), each };
+        let conditions = Conditions::new(&warpers);
+        let response =
+            |amount: u64, work: &Work| conditions.response((&us(amount), &us(1 << 40)), &[1, 2], work);
+        let given_up = Err("was not found, before the search gave up, to");
+        let (most, enough) = (Work::of(u64::MAX), Work::of(22));
+        assert_eq!(response(1 << 39, &most), given_up);
+        assert_eq!(most.left(), Some(u64::MAX - 2 * MAX_CORNERS as u64));
+        assert_eq!((response(100, &enough), enough.left()), (given_up, None));
     }
 }

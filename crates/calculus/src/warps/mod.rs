@@ -30,6 +30,7 @@ pub use plan::{Planned, Request, WarpPlan, Windows, longest_unwarp, plan, window
 pub(crate) use conditions::Conditions;
 
 use crate::rational::Rational;
+use crate::work::Work;
 use num_traits::{One, Signed};
 
 /// Into how many parts the core counts a nanosecond of CPU time for a unit of share (core/virtual_time.h).
@@ -93,6 +94,6 @@ impl Warpers {
     /// # Errors
     /// The first condition that does not hold, with its numbers.
     pub fn in_time(&self, child: usize, amount: &Rational, period: &Rational) -> Result<InTime, String> {
-        Conditions::new(self).in_time(child, amount, period)
+        Conditions::new(self).in_time(child, (amount, period), &Work::unlimited())
     }
 }

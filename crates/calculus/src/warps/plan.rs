@@ -12,6 +12,7 @@
 
 use super::{Conditions, InTime, Warpers};
 use crate::rational::{Rational, ceil_nanos, from_nanos, share_floor, time_ceil, time_floor, whole};
+use crate::work::Work;
 use num_traits::{One, Signed, Zero};
 
 /// What a thread asks for: JOB. Times in nanoseconds.
@@ -158,7 +159,7 @@ fn stays_within(warpers: &Warpers, child: usize, request: &Request) -> Result<()
 }
 
 fn in_time(conditions: &Conditions, child: usize, request: &Request) -> Result<InTime, String> {
-    let found = conditions.in_time(child, &request.amount, &request.period)?;
+    let found = conditions.in_time(child, (&request.amount, &request.period), &Work::unlimited())?;
     if found.response > request.response {
         let (found, asked) = (time_ceil(&found.response), time_floor(&request.response));
         return Err(format!("it is done within {found}, and asks for {asked}"));

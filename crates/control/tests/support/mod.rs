@@ -23,6 +23,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -35,6 +36,9 @@ pub const VIDEO: u32 = 10;
 /// Threads of Alice and of Bob, in the default scheduler.
 pub const ALICES: [u32; 3] = [100, 101, 102];
 pub const BOBS: u32 = 200;
+
+/// A test that waits for longer than this fails.
+pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Files that stand for pages, so that the two can be distinguished.
 pub const KERNEL_PAGE: &str = "/dev/zero";
@@ -64,6 +68,8 @@ pub struct Native {
     pub promises: BTreeMap<Promisee, String>,
     /// How often it was told of a promise, or of the end of one.
     pub promised: u32,
+    /// How often it was asked for all threads.
+    pub listed: u32,
     /// How many calls the engine does before it fails once.
     pub fails_after: Option<usize>,
     /// How many questions the engine answers before the run ends: from then on it knows no thread.
@@ -75,8 +81,10 @@ pub struct Native {
     pub closed: Vec<GraphEdge>,
     /// The schedulers that pages were made for.
     pub pages_of: Vec<CoreScheduler>,
-    /// The number of a thread that ends after the next list of all threads; a thread of Bob's gets the number.
+    /// The number of a thread that ends after the next question about many threads; a thread of Bob's gets the number.
     pub reused: Option<u32>,
+    /// Who is told when the next thread moves.
+    pub moving: Option<Sender<()>>,
     /// Whether the next call panics.
     pub panics: bool,
     /// Whether it knows the real threads of this machine as well.
@@ -85,6 +93,8 @@ pub struct Native {
     real: BTreeSet<u32>,
     /// Whether it compiles policies, so that they may be loaded.
     pub compiles: bool,
+    /// How the next preparation of an engine says that it has begun, and what it then waits for.
+    pub gate: Option<(Sender<()>, Receiver<()>)>,
     /// The built-in policy that the engine was made without, and whether the next one is to have it.
     pub left_out: Option<u8>,
     brings_in: bool,
@@ -129,6 +139,7 @@ impl Native {
             default: layout.schedulers[layout.default],
             promises: BTreeMap::new(),
             promised: 0,
+            listed: 0,
             fails_after: None,
             ends_after: None,
             reused: None,
@@ -136,10 +147,12 @@ impl Native {
             disabled_policies: layout.disabled_policies.clone(),
             closed: Vec::new(),
             pages_of: Vec::new(),
+            moving: None,
             panics: false,
             knows_real: false,
             real: BTreeSet::new(),
             compiles: true,
+            gate: None,
             left_out: None,
             brings_in: false,
         };
@@ -271,6 +284,9 @@ impl Native {
                 Ok(())
             }
             HierarchyChange::MoveThread { thread, to, params } => {
+                if let Some(moving) = self.moving.take() {
+                    moving.send(()).unwrap();
+                }
                 self.living(thread)?;
                 self.call(|core, now| Ok(core.move_to(thread.vp, to, params, now)?))?;
                 self.promises.remove(&Promisee::Thread(thread));
@@ -299,6 +315,13 @@ impl Native {
         let thread = self.threads.get_mut(&tid)?;
         (thread.pid, thread.comm) = (pid, comm);
         Some(())
+    }
+
+    fn reuse(&mut self) {
+        if let Some(tid) = self.reused.take() {
+            self.exit(tid);
+            self.spawn(tid, Some(BOB.uid), None);
+        }
     }
 
     fn living(&mut self, thread: ThreadKey) -> Result<(), EngineError> {
@@ -381,7 +404,14 @@ impl RunningEngine for Native {
                 "found a policy, expected none where nothing is compiled".into(),
             ));
         }
-        Ok(Box::new(move || prepare(&policies)))
+        let gate = self.gate.take();
+        Ok(Box::new(move || {
+            if let Some((begun, go_on)) = gate {
+                begun.send(()).unwrap();
+                go_on.recv_timeout(PATIENCE).expect("the test lets it go on");
+            }
+            prepare(&policies)
+        }))
     }
 
     fn take_over(&mut self, next: Arc<Library>) -> Result<(), EngineError> {
@@ -424,7 +454,9 @@ impl RunningEngine for Native {
             }
             self.threads.get(&thread.tid).is_some_and(|known| known.key == *thread)
         };
-        Ok(threads.iter().map(&mut lives).collect())
+        let all = threads.iter().map(&mut lives).collect();
+        self.reuse();
+        Ok(all)
     }
 
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
@@ -436,11 +468,9 @@ impl RunningEngine for Native {
 impl Readings for Native {
     fn threads(&mut self) -> Result<Vec<Thread>, EngineError> {
         self.question()?;
+        self.listed += 1;
         let all = self.threads.values().cloned().collect();
-        if let Some(tid) = self.reused.take() {
-            self.exit(tid);
-            self.spawn(tid, Some(BOB.uid), None);
-        }
+        self.reuse();
         Ok(all)
     }
 

@@ -74,8 +74,8 @@ impl Need {
                 let need = template.value(&Values::of(instance, &evaluate::sums(sums, instance)));
                 match need {
                     Ok(need) => {
-                        instance.work.take(steps_to_compare(&held.guarantee, &need));
-                        held.satisfies(&need).is_ok()
+                        let steps = steps_to_compare(&held.guarantee, &need);
+                        instance.work.take(steps) && held.satisfies(&need).is_ok()
                     }
                     // Without children sums over them are zero, and the numbers may make no guarantee.
                     Err(_) => instance.children.is_empty() && gives_some(held, template.kind),
