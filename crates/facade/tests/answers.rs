@@ -1,5 +1,6 @@
 //! The answers as plain data.
 
+use hls_calculus::Rules;
 use hls_facade::{Message, Options, Promised, Severity, check, simulate};
 use hls_units::Nanos;
 
@@ -98,4 +99,36 @@ fn a_process_as_a_policy_is_refused_where_no_process_runs() {
     let run = simulate(text, &second());
     assert_eq!((run.exit_code, run.check.exit_code), (2, 0), "{run:?}");
     assert!(run.check.messages.iter().any(|message| message.text.contains("no process runs")), "{run:?}");
+}
+
+/// What a switch costs counts as CPU time of a thread: nobody is accused of wanting more than the text says.
+#[test]
+fn the_costs_of_the_machine_are_no_ones_demand() {
+    for machine in ["", "machine switch-cost=\"1ms\"\n", "machine decision-cost=\"1ms\"\n"] {
+        let text = format!(
+            "{machine}fixed-priority \"FP\" {{
+                thread \"high\" priority=1 {{ periodic run=\"2ms\" every=\"10ms\" }}
+                thread \"low\" priority=0 {{ periodic run=\"1ms\" every=\"20ms\" }}
+            }}"
+        );
+        let run = simulate(&text, &second());
+        let result = run.result.unwrap_or_else(|| panic!("{:?}", run.check.messages));
+        assert_eq!(result.exceeded, [], "{machine}");
+    }
+}
+
+/// Threads that are in no place of the text may come to the default scheduler: it leaves nothing for sure.
+#[test]
+fn an_empty_default_scheduler_may_take_all() {
+    let options = Options { rules: Rules { global: true, ..Rules::default() }, ..Options::default() };
+    for (default, exit_code) in [("", 0), (" default=#true", 1)] {
+        let text = format!(
+            "fixed-priority \"FP\" {{
+                time-sharing \"rest\" priority=1{default} {{ }}
+                thread \"low\" priority=0 guarantee=\"PS 1/2\"
+            }}"
+        );
+        let check = check(&text, &options);
+        assert_eq!(check.exit_code, exit_code, "`{default}`: {}, {:?}", check.verdict, check.messages);
+    }
 }
