@@ -3,6 +3,7 @@
 use crate::exit::{Error, Verdict};
 use crate::output::{output, paragraph};
 use hls_kernel_engine::doctor::{self, Facts, Finding};
+use hls_report::ascii::write_indented;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -43,8 +44,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Verdict, Error> {
     let mut out = output();
     if args.json {
         let json = JsonDoctor { format: FORMAT, can_run, findings: &findings };
-        serde_json::to_writer_pretty(&mut out, &json).map_err(io::Error::from)?;
-        writeln!(out)?;
+        write_indented(&mut out, &json)?;
     } else {
         describe(&mut out, &findings)?;
     }

@@ -9,7 +9,7 @@ use crate::queues::Queues;
 use crate::syntax::Property;
 use crate::value::{self, LONGEST, SHORTEST};
 use hls_core::pages::{AGENTS_SLOT, SLOT, SLOTS};
-use hls_units::Nanos;
+use hls_units::{Nanos, is_hidden};
 use hls_workload::program::{Agent, Program};
 
 /// The turn of a child of `round-robin`.
@@ -49,7 +49,7 @@ fn kind(property: &Property, slice: Option<Nanos>, behind: Option<u64>) -> Resul
         "storms" => Agent::Storms,
         "loops" => Agent::Loops,
         "garbage" => Agent::Garbage,
-        path if path.ends_with(".so") && !path.contains(char::is_control) => Agent::Object(path.to_owned()),
+        path if path.ends_with(".so") && !path.contains(is_hidden) => Agent::Object(path.to_owned()),
         other => {
             let place = property.value.span.clone();
             return Err(value::refuse(property, place, format!("`{other}`"), EXPECTED));

@@ -3,6 +3,8 @@
 //! Relies on how systemd lays its cgroups out: a unit's cgroup lies in the cgroups of its slices, and what lies below
 //! belongs to the unit. Never looks at a machine.
 
+use hls_units::is_hidden;
+
 /// The longest name of a unit.
 const MAX_UNIT_BYTES: usize = 255;
 const SLICE: &str = ".slice";
@@ -41,7 +43,7 @@ pub(crate) fn is_unit(name: &str) -> bool {
 
 /// Whether a path names a cgroup as the kernel writes it: absolute, without empty parts, `.` and `..`.
 pub(crate) fn is_path(path: &str) -> bool {
-    let is_name = |part: &str| !["", ".", ".."].contains(&part) && !part.contains(char::is_control);
+    let is_name = |part: &str| !["", ".", ".."].contains(&part) && !part.contains(is_hidden);
     path == "/" || path.strip_prefix('/').is_some_and(|parts| parts.split('/').all(is_name))
 }
 

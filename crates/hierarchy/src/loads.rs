@@ -9,6 +9,7 @@ use crate::policies::{LOAD, Policies, name_fault};
 use crate::properties::Properties;
 use crate::syntax::{self, Node};
 use crate::value;
+use hls_units::is_hidden;
 use kdl::KdlValue;
 
 /// The `load` statements of a hierarchy file that can be read. [`crate::read_with`] reports the others, and what is
@@ -83,5 +84,5 @@ fn path(node: &Node, sink: &mut Sink) -> Option<String> {
 
 fn is_c_file(path: &str) -> bool {
     let stem = path.rsplit('/').next().and_then(|file| file.strip_suffix(".c"));
-    stem.is_some_and(|stem| !stem.is_empty()) && !path.contains(char::is_control)
+    stem.is_some_and(|stem| !stem.is_empty()) && !path.contains(is_hidden)
 }

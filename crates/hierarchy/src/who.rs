@@ -15,6 +15,7 @@ use crate::properties::Properties;
 use crate::syntax::Property;
 use crate::value;
 use hls_core::{PolicyInfo, PolicyProperties};
+use hls_units::is_hidden;
 use kdl::KdlValue;
 use std::collections::HashMap;
 
@@ -101,7 +102,7 @@ fn user(property: &Property) -> Result<Placed<User>, Refusal> {
 
 /// Whether this may be a user's name. A number in quotes is refused, since it is more likely meant as a number.
 fn is_user(name: &str) -> bool {
-    let parts_a_line = |c: char| c.is_whitespace() || c.is_control() || ":/".contains(c);
+    let parts_a_line = |c: char| c.is_whitespace() || is_hidden(c) || ":/".contains(c);
     (1..=MAX_USER_BYTES).contains(&name.len())
         && !name.contains(parts_a_line)
         && !name.bytes().all(|c| c.is_ascii_digit())
@@ -259,7 +260,7 @@ fn source(property: &Property) -> Result<Who, Refusal> {
 /// Whether a network device may have this name, and its threads can be told from other devices' threads:
 /// `napi/DEVICE-`.
 fn is_device(name: &str) -> bool {
-    let is_part = |c: char| !c.is_whitespace() && !c.is_control() && c != '/' && c != ':';
+    let is_part = |c: char| !c.is_whitespace() && !is_hidden(c) && c != '/' && c != ':';
     (1..=MAX_COMM_BYTES - "napi/-".len()).contains(&name.len())
         && name.chars().all(is_part)
         && name != "."

@@ -9,6 +9,7 @@ use crate::policy::{
     MessageInfo, ParamInfo, PolicyInfo, PolicyTable, Unit, interned, policies, property_bits,
 };
 use crate::properties::PolicyProperties;
+use hls_units::is_hidden;
 use object::elf::FileHeader64;
 use object::read::elf::{ElfFile, ElfSection};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionIndex};
@@ -229,7 +230,7 @@ impl<'o> Description<'o> {
             return wrong(format!("found a text without an end, expected {MAX_TEXT} bytes at most"));
         };
         match std::str::from_utf8(&from[..length]) {
-            Ok(text) if !text.contains(|c: char| c.is_control() && c != '\n') => Ok(Some(interned(text))),
+            Ok(text) if !text.contains(|c: char| is_hidden(c) && c != '\n') => Ok(Some(interned(text))),
             _ => wrong(format!("found {:?}, expected a text", String::from_utf8_lossy(&from[..length]))),
         }
     }

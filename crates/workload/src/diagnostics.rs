@@ -3,6 +3,7 @@
 //! Relies on byte offsets into the text of the file. Never stops a reader: it collects, so that a user sees all of
 //! a file's errors at once.
 
+use hls_units::is_hidden;
 use std::fmt;
 
 /// One thing that is wrong with a workload file.
@@ -87,11 +88,11 @@ impl Diagnostics {
     }
 }
 
-/// A message without characters that end a line or steer a terminal: keys of the file are in it.
+/// A message without hidden characters: keys of the file are in it.
 fn printable(message: &str) -> String {
     let mut shown = String::with_capacity(message.len());
     for c in message.chars() {
-        if c.is_control() { shown.extend(c.escape_debug()) } else { shown.push(c) }
+        if is_hidden(c) { shown.extend(c.escape_debug()) } else { shown.push(c) }
     }
     shown
 }
@@ -128,6 +129,11 @@ impl<'a> Cursor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hidden_characters_are_shown_by_their_numbers() {
+        assert_eq!(printable("key `a\u{202e}b\u{1b}ä`"), r"key `a\u{202e}b\u{1b}ä`");
+    }
 
     #[test]
     fn places_are_lines_and_columns_in_characters() {
