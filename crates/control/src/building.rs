@@ -5,6 +5,7 @@ use crate::engine::{EngineError, HierarchyChange, Promisee, RunningEngine};
 use crate::error::{Error, after_undoing, not_taken};
 use crate::tree::{Scheduler, Tree};
 use hls_core::{CoreScheduler, CoreVp, Params};
+use hls_units::Nanos;
 
 /// Has the engine create a scheduler and attach it below its parent with `width` VPs, or leaves everything as it was.
 pub(crate) fn build(
@@ -58,7 +59,7 @@ pub(crate) fn tear_down(
         detached = detached.saturating_sub(above.vps.len());
     }
     for (vp, at) in back {
-        engine.promise(Promisee::Scheduler(vp), &tree.promised_to_each(at));
+        engine.promise(Promisee::Scheduler(vp), &tree.promised_to_each(at), Nanos::ZERO);
     }
     Err(after_undoing(error.into(), undone))
 }

@@ -352,8 +352,8 @@ pub trait RunningEngine: Readings {
     /// The run has ended.
     fn live(&mut self, threads: &[ThreadKey]) -> Result<Vec<bool>, EngineError>;
 
-    /// Tells the monitor what a promisee is promised from now on, in real time; it replaces the earlier promise.
+    /// Tells the monitor what a promisee is promised in real time, from `after` later on; its earlier promise ends now.
     /// Called when a promise changes; what the file promises is known at the beginning. It has no result: a run that
     /// has ended promises nothing.
-    fn promise(&mut self, to: Promisee, guarantee: &Guarantee);
+    fn promise(&mut self, to: Promisee, guarantee: &Guarantee, after: Nanos);
 }

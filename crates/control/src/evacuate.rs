@@ -13,6 +13,7 @@ use hls_calculus::{GraphEdge, Guarantee, Work};
 use hls_client::interface::DemoteReply;
 use hls_core::CoreScheduler;
 use hls_engine::ThreadKey;
+use hls_units::Nanos;
 use std::collections::{BTreeSet, HashSet};
 
 /// How many times newly arrived threads are moved before the request fails.
@@ -110,7 +111,7 @@ impl<E: RunningEngine> Manager<E> {
         let ended: Vec<usize> = closed.iter().map(|place| place.0).collect();
         tree.admission.end_threads(&ended).map_err(refused)?;
         for place in closed {
-            self.engine.promise(Promisee::Place(place), &Guarantee::Null);
+            self.engine.promise(Promisee::Place(place), &Guarantee::Null, Nanos::ZERO);
             self.engine.change(HierarchyChange::ClosePlace { place })?;
             *count += 1;
         }
@@ -184,7 +185,16 @@ impl<E: RunningEngine> Manager<E> {
             if let (Some((_, Some(edge))), Some(slot)) = (placed.last(), &slot) {
                 unused.remove(edge);
                 let placer = old.map_or(Peer::ROOT.uid, |old| old.placer);
-                tree.leases.insert(tid, Lease { key: thread.key, edge: *edge, slot: slot.clone(), placer });
+                tree.leases.insert(
+                    tid,
+                    Lease {
+                        key: thread.key,
+                        edge: *edge,
+                        slot: slot.clone(),
+                        placer,
+                        begins_after: Nanos::ZERO,
+                    },
+                );
             }
         }
         *moved += placed.len() as u64;

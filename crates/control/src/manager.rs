@@ -175,7 +175,7 @@ impl<E: RunningEngine> Manager<E> {
         let before = old.promisees();
         for (who, at) in self.tree.promisees() {
             if !before.get(&who).is_some_and(|(of_old, _)| self.tree.promises_as(at.0, &old, *of_old)) {
-                self.engine.promise(who, &self.tree.promised_to_each(at));
+                self.engine.promise(who, &self.tree.promised_to_each(at), self.tree.begins_after(who));
             }
         }
         self.changes.add(|| between(&old, &self.tree));

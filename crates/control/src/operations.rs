@@ -14,7 +14,7 @@ use crate::manager::{Manager, Peer, nowhere};
 use crate::params::{self, Reader};
 use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
 use crate::varlink::Fault;
-use hls_calculus::{Child, Edge, GraphEdge, Guarantee, Work};
+use hls_calculus::{Child, Edge, GraphEdge, Guarantee, Work, ceil_nanos};
 use hls_check::{at_least, unenforceable_budget};
 use hls_client::Texts;
 use hls_client::interface::{
@@ -27,7 +27,7 @@ use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::model::params_of_the_unplaced;
 use hls_hierarchy::params::set_by;
 use hls_hierarchy::{Policy, default_width};
-use hls_units::is_hidden;
+use hls_units::{Nanos, is_hidden};
 use std::os::fd::OwnedFd;
 
 /// The longest name, in bytes.
@@ -357,6 +357,7 @@ impl<E: RunningEngine> Manager<E> {
         slot: Slot,
     ) -> Result<Granted, Error> {
         let tid = thread.key.tid;
+        let begins_after = self.carried_over(thread, slot.scheduler);
         let mut tree = self.tree.clone();
         if let Some(old) = tree.leases.remove(&tid) {
             tree.admission.end(old.edge.0).map_err(refused)?;
@@ -369,8 +370,8 @@ impl<E: RunningEngine> Manager<E> {
             may_place(who, &tree)?;
             let to = tree.thread_edge(thread, &slot);
             let of_thread = self.admit(work, &mut tree, to, &slot.params)?;
-            let lease = Lease { key: thread.key, edge: of_thread, slot: slot.clone(), placer: who.uid };
-            tree.leases.insert(tid, lease);
+            let (key, slot) = (thread.key, slot.clone());
+            tree.leases.insert(tid, Lease { key, edge: of_thread, slot, placer: who.uid, begins_after });
             edge = Some(of_thread);
         }
         self.carry(thread, &slot)?;
@@ -380,6 +381,20 @@ impl<E: RunningEngine> Manager<E> {
         self.note_place(tid, edge.map(|edge| (slot.scheduler, edge)));
         let guarantee = edge.map_or(Guarantee::Null, |edge| self.tree.promised(edge).0);
         Ok(Granted { scheduler, guarantee })
+    }
+
+    /// How long `scheduler` may go on with what it promises a thread now, when the thread gets another place below it:
+    /// the scheduler ends the period in progress first. A thread that comes from elsewhere begins anew.
+    fn carried_over(&self, thread: &Thread, scheduler: usize) -> Nanos {
+        if self.tree.of_core(thread.scheduler) != Some(scheduler) {
+            return Nanos::ZERO;
+        }
+        let lease = self.tree.leases.get(&thread.key.tid);
+        let earlier = lease.map_or(Nanos::ZERO, |lease| lease.begins_after);
+        let edge = lease.map(|lease| lease.edge).or(thread.slot);
+        let period =
+            edge.and_then(|edge| self.tree.promised(edge).0.periodic()).map(|promise| promise.period);
+        period.map_or(earlier, |period| earlier.max(ceil_nanos(&period)))
     }
 
     /// Has the engine move a thread into a place.

@@ -256,6 +256,30 @@ fn a_message_changes_one_parameter() {
     assert_eq!(place(&mut manager, ALICES[0]), at("rest", "NULL"));
 }
 
+/// A thread that stays below its scheduler goes on with its old period first: a new promise begins when the longest
+/// of its earlier periods has passed. A thread that comes from elsewhere begins anew.
+#[test]
+fn a_promise_that_replaces_another_begins_after_it() {
+    let mut manager = manager();
+    let begins_after = |manager: &mut Manager<Native>, tid: u32| {
+        let of_thread = |who: &Promisee| matches!(who, Promisee::Thread(thread) if thread.tid == tid);
+        let all = &manager.engine().begins_after;
+        all.iter().find(|(who, _)| of_thread(who)).map(|(_, after)| after.to_string())
+    };
+    manager.reserve(ROOT, BOBS, "RESBH 1ms 100ms", None).unwrap();
+    assert_eq!(begins_after(&mut manager, BOBS).as_deref(), Some("0s"));
+    manager.reserve(ROOT, BOBS, "RESBH 1ms 20ms", None).unwrap();
+    assert_eq!(begins_after(&mut manager, BOBS).as_deref(), Some("100ms"));
+    manager.message(ROOT, BOBS, "budget", "2ms").unwrap();
+    assert_eq!(begins_after(&mut manager, BOBS).as_deref(), Some("100ms"));
+    manager.release(ROOT, BOBS).unwrap();
+    manager.reserve(ROOT, BOBS, "RESBH 1ms 20ms", None).unwrap();
+    assert_eq!(begins_after(&mut manager, BOBS).as_deref(), Some("0s"));
+    // The file's promise to the place that the thread had.
+    manager.message(ROOT, VIDEO, "budget", "10ms").unwrap();
+    assert_eq!(begins_after(&mut manager, VIDEO).as_deref(), Some("50ms"));
+}
+
 #[test]
 fn the_place_of_a_file_stays_promised() {
     let mut manager = manager();

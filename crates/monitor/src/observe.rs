@@ -47,6 +47,8 @@ pub struct Observer {
     /// The CPUs that are offline, each with the time up to which its absence has been counted as stolen.
     offline: Vec<(u16, Nanos)>,
     promises: Promises,
+    /// The promises that are yet to begin, and when: one for a VP at most.
+    later: Vec<(Nanos, Promise)>,
     /// By VP: whether its thread wants no more than expected, where that matters.
     demands: BTreeMap<ObservedVp, Demand>,
     /// When the last record was made.
@@ -90,6 +92,7 @@ impl Observer {
             moved_away: BTreeMap::new(),
             offline: Vec::new(),
             promises: Promises::new(topology.cpus),
+            later: Vec::new(),
             demands: BTreeMap::new(),
             last_record_at: Nanos::ZERO,
             disabled_policies: Vec::new(),
@@ -127,6 +130,7 @@ impl Observer {
     pub fn observe(&mut self, record: &Record) {
         let Record { at, vp, cpu, what } = *record;
         let before = mem::replace(&mut self.last_record_at, at);
+        self.begin_due(at);
         self.steal_offline(at);
         self.note_stealing(vp, cpu, at, what);
         match what {
@@ -342,6 +346,11 @@ impl Observer {
     /// before. If the VP joined during the run, the promise also becomes its guarantee in the topology. No effect for a
     /// VP that is unknown.
     pub fn promise(&mut self, promise: Promise, at: Nanos) {
+        self.promise_after(promise, at, Nanos::ZERO);
+    }
+
+    /// The same, but the promise begins `after` later. What the VP was promised before ends at `at` all the same.
+    pub fn promise_after(&mut self, promise: Promise, at: Nanos, after: Nanos) {
         let at = at.max(self.last_record_at);
         self.withdraw(promise.vp, at);
         if self.planned <= promise.vp.index()
@@ -349,14 +358,27 @@ impl Observer {
         {
             info.guarantee = promise.text.as_str().into();
         }
-        if self.accounts.len() > promise.vp.index() {
-            self.watch(promise, at);
+        if self.accounts.len() <= promise.vp.index() {
+            return;
+        }
+        match after {
+            Nanos::ZERO => self.watch(promise, at),
+            _ => self.later.push((at.saturating_add(after), promise)),
+        }
+    }
+
+    /// Begins the promises that begin by `at`. All earlier records have been taken into account.
+    fn begin_due(&mut self, at: Nanos) {
+        while let Some(due) = self.later.iter().position(|(from, _)| *from <= at) {
+            let (from, promise) = self.later.swap_remove(due);
+            self.watch(promise, from);
         }
     }
 
     /// What the VP was promised ends at `at`. No effect where it was promised nothing.
     pub fn withdraw(&mut self, vp: ObservedVp, at: Nanos) {
         let at = at.max(self.last_record_at);
+        self.later.retain(|(_, promise)| promise.vp != vp);
         let account = self.accounts.get_mut(vp.index());
         if let Some(slot) = account.and_then(|account| account.watched.take()) {
             self.promises.end(slot, at, &self.topology);
@@ -378,6 +400,7 @@ impl Observer {
     /// All records that follow are later than `at`: judges the VPs that wait for a CPU until then. Without this call a
     /// promise to a VP that waits is seen to be broken only when the wait ends.
     pub fn advance(&mut self, at: Nanos) {
+        self.begin_due(at);
         self.steal_offline(at);
         self.steal_so_far(at);
         self.promises.advance(at);
@@ -425,6 +448,7 @@ impl Observer {
     /// Ends the run at `end`. What an observer cannot know is left empty for the engine: its name, the seed, overhead,
     /// events, switches, and the work and frames of the threads.
     pub fn finish(mut self, end: Nanos) -> RunResult {
+        self.begin_due(end);
         self.steal_offline(end);
         self.steal_so_far(end);
         for account in &mut self.accounts {

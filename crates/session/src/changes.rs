@@ -137,12 +137,12 @@ impl<E: ChangeableEngine> ChangeableRun<'_, E> {
         Some((now, RegistryChange::MoveBelow(vp, below)))
     }
 
-    /// What checks from now on what a promisee gets against this promise; an empty promise ends the checks.
-    pub fn promise(&mut self, to: Promisee, promise: Promise) -> Option<DueChange> {
+    /// What checks what a promisee gets against this promise, from `after` later on; an empty promise ends the checks.
+    pub fn promise(&mut self, to: Promisee, promise: Promise, after: Nanos) -> Option<DueChange> {
         // First: a VP that has a number now has it at that time.
         let now = self.engine.elapsed();
         let vp = self.number_of(to, &promise)?;
-        Some((now, RegistryChange::Promise(Promise { vp, ..promise })))
+        Some((now, RegistryChange::Promise(Promise { vp, ..promise }, after)))
     }
 
     /// The number under which a promisee's events are recorded. A thread without a number gets one now for its

@@ -89,12 +89,12 @@ impl Listeners {
         self.note(traced);
     }
 
-    /// Checks from now on what a VP gets against this promise; an empty promise ends the checks.
-    pub fn promise(&mut self, promise: Promise, now: Nanos) {
+    /// Checks what a VP gets against this promise, from `after` later on; an empty promise ends the checks.
+    pub fn promise(&mut self, promise: Promise, now: Nanos, after: Nanos) {
         let (vp, text) = (promise.vp, if promise.is_empty() { String::new() } else { promise.text.clone() });
         match promise.is_empty() {
             true => self.observer.withdraw(vp, now),
-            false => self.observer.promise(promise, now),
+            false => self.observer.promise_after(promise, now, after),
         }
         if let Some((timeline, _)) = &mut self.timeline {
             timeline.promise(vp, &text);

@@ -72,8 +72,8 @@ pub enum RegistryChange {
     RemoveScheduler(ObservedScheduler),
     /// A VP is below another scheduler from now on.
     MoveBelow(ObservedVp, ObservedScheduler),
-    /// Checks from now on what a VP gets against this promise; an empty promise ends the checks.
-    Promise(Promise),
+    /// Checks what a VP gets against this promise, from this much later on; an empty promise ends the checks.
+    Promise(Promise, Nanos),
 }
 
 /// A change of the registry, and the time at which it takes effect: after all earlier records, and before all later
@@ -191,7 +191,7 @@ impl RunRegistry {
                 self.listeners.remove_scheduler(number, number < self.first_added);
             }
             RegistryChange::MoveBelow(vp, scheduler) => self.listeners.move_below(vp, scheduler, at),
-            RegistryChange::Promise(promise) => self.listeners.promise(promise, at),
+            RegistryChange::Promise(promise, after) => self.listeners.promise(promise, at, after),
         }
     }
 

@@ -131,9 +131,9 @@ impl RunningEngine for SimulatedRun {
         self.changeable().live(threads)
     }
 
-    fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
+    fn promise(&mut self, to: Promisee, guarantee: &Guarantee, after: Nanos) {
         let promise = hls_check::promise(ObservedVp::NONE, guarantee, &self.machine);
-        let later = self.changeable().promise(to, promise);
+        let later = self.changeable().promise(to, promise, after);
         self.change_registry(later);
     }
 }

@@ -372,6 +372,34 @@ fixed-priority "FP" {
     assert!(stdout.ends_with("run: BROKEN: 1 of 6 promises tested (second)\n"), "{stdout}");
 }
 
+/// A reservation with a period of 100 ms that has had its budget gets one with 2 ms: the scheduler ends the old period
+/// first, and the new promise begins after it.
+#[test]
+fn a_reservation_that_replaces_another_is_promised_from_its_end_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("replaced.kdl").display().to_string();
+    let hierarchy = r#"machine cpus=1
+fixed-priority "FP" {
+    reservation "RES" priority=1
+    time-sharing "rest" priority=0 default=#true {
+        thread "film" { cpu-bound; }
+        thread "build" { cpu-bound; }
+    }
+}"#;
+    std::fs::write(&file, hierarchy).unwrap();
+    let changes = script(
+        folder.path(),
+        "10ms ctl reserve film \"RESBH 1ms 100ms\"\n20ms ctl reserve film \"RESBH 1ms 2ms\"\n",
+    );
+    let Outcome { code, stdout, stderr } =
+        hls(&["run", &file, "--script", &changes, "--for", "1s", "--json"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let run: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let promises = run["guarantees"].as_array().unwrap();
+    let times: Vec<_> = promises.iter().filter_map(|it| it["from_ns"].as_u64()).collect();
+    assert!(times.contains(&120_000_000), "{promises:?}");
+}
+
 /// The scripts that the fuzzer keeps (`crates/fuzz`): each is carried out or refused, and none breaks the core.
 #[test]
 fn the_scripts_of_the_corpus_are_carried_out_or_refused() {

@@ -66,6 +66,8 @@ pub struct Native {
     default: CoreScheduler,
     /// The promises that the engine is to watch.
     pub promises: BTreeMap<Promisee, String>,
+    /// How long after it was made the last promise to each began.
+    pub begins_after: BTreeMap<Promisee, Nanos>,
     /// How often it was told of a promise, or of the end of one.
     pub promised: u32,
     /// How often it was asked for all threads.
@@ -138,6 +140,7 @@ impl Native {
             threads: BTreeMap::new(),
             default: layout.schedulers[layout.default],
             promises: BTreeMap::new(),
+            begins_after: BTreeMap::new(),
             promised: 0,
             listed: 0,
             fails_after: None,
@@ -459,8 +462,9 @@ impl RunningEngine for Native {
         Ok(all)
     }
 
-    fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
+    fn promise(&mut self, to: Promisee, guarantee: &Guarantee, after: Nanos) {
         self.promised += 1;
+        self.begins_after.insert(to, after);
         self.promises.insert(to, guarantee.rounded_for_people());
     }
 }

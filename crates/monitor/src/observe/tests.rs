@@ -513,3 +513,23 @@ fn schedulers_without_a_promise_need_no_records() {
     let with: Vec<_> = needed(&observer);
     assert_eq!(with, [1, 2, 3, 4, 5, 6].map(ObservedVp));
 }
+
+/// A promise that begins later: what its VP lacks until then breaks nothing, what it lacks afterwards does. Another
+/// promise takes its place.
+#[test]
+fn a_promise_may_begin_later() {
+    let records = [(0, What::Request), (30, What::Grant), (60, What::Revoke)];
+    for (after, until, short) in [(0, 35, 1), (30, 35, 0), (30, 65, 0), (30, 85, 1), (80, 85, 0)] {
+        let mut observer = Observer::new(topology(), vec![]);
+        observer.promise_after(promise(3, 20, 10, 0), Nanos(50), Nanos(5));
+        observer.promise_after(promise(3, 20, 10, 0), Nanos(0), Nanos(after));
+        for (at, what) in records.into_iter().filter(|(at, _)| *at < until) {
+            observer.observe(&Record { at: Nanos(at), vp: ObservedVp(3), cpu: 0, what });
+        }
+        let result = observer.finish(Nanos(until));
+        let found: u64 = result.guarantees.iter().map(|result| result.counts.short).sum();
+        assert_eq!(found, short, "after {after}, until {until}");
+        let from = result.guarantees.first().map(|result| result.from);
+        assert_eq!(from, (after < until).then_some(Nanos(after)), "after {after}, until {until}");
+    }
+}

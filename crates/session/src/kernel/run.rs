@@ -185,9 +185,9 @@ impl<'t> Run<'t> {
         Ok(created)
     }
 
-    /// Checks from now on what a promisee gets against this promise; an empty promise ends the checks.
-    pub fn promise(&mut self, to: Promisee, promise: Promise) {
-        let later = self.changeable().promise(to, promise);
+    /// Checks what a promisee gets against this promise, from `after` later on; an empty promise ends the checks.
+    pub fn promise(&mut self, to: Promisee, promise: Promise, after: Nanos) {
+        let later = self.changeable().promise(to, promise, after);
         self.change_registry(later);
     }
 

@@ -20,6 +20,7 @@ use hls_core::{CoreScheduler, CoreVp};
 use hls_engine::{ChangeableEngine, ThreadKey};
 use hls_kernel_engine::BuiltIn;
 use hls_monitor::event::ObservedVp;
+use hls_units::Nanos;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -225,10 +226,10 @@ impl RunningEngine for RemoteRun {
     }
 
     /// Does not wait: questions are answered in their order.
-    fn promise(&mut self, to: Promisee, guarantee: &Guarantee) {
+    fn promise(&mut self, to: Promisee, guarantee: &Guarantee, after: Nanos) {
         let promise = hls_check::promise(ObservedVp::NONE, guarantee, &self.machine);
         // A run that has ended promises nothing.
-        let _ = self.send(Box::new(move |run| run.promise(to, promise)));
+        let _ = self.send(Box::new(move |run| run.promise(to, promise, after)));
     }
 }
 
