@@ -41,7 +41,7 @@ pub(crate) fn caps(graph: &Graph, links: &Links) -> Vec<Option<Cap>> {
         let content: Option<Vec<Cap>> =
             links.below[scheduler].iter().map(|edge| caps[*edge].clone()).collect();
         // Nothing limits the threads that may come.
-        let content = content.filter(|_| graph.open != Some(scheduler));
+        let content = content.filter(|_| !graph.open.contains(&scheduler));
         // A scheduler of another policy may request nothing while those below it want a CPU.
         let is_idle_with_its_servers = limits(&graph.schedulers[scheduler]) == Limits::PaidBudget;
         let content = content.map(Cap::sum);

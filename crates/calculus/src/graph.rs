@@ -17,9 +17,9 @@ pub struct Graph {
     pub schedulers: Vec<Scheduler>,
     /// The VPs, among them the root scheduler's own, which has no parent.
     pub edges: Vec<Edge>,
-    /// Index of the scheduler below which threads may come that this graph does not have, without being asked; it
-    /// promises nothing to any child. `None`: the graph has all threads.
-    pub open: Option<usize>,
+    /// Indices of the schedulers below which threads may come that this graph does not have, without being asked; they
+    /// promise nothing to any child.
+    pub open: Vec<usize>,
     /// Index of a scheduler that steals: its CPU time counts as stolen without being declared in `stolen`, and its
     /// siblings are promised what they would be promised without it.
     pub stealing: Option<usize>,

@@ -124,7 +124,7 @@ impl<'a> StepContext<'a> {
             caps: below.iter().map(|edge| self.caps.get(*edge).cloned().flatten()).collect(),
             work: self.work,
         };
-        if graph.open == Some(scheduler) {
+        if graph.open.contains(&scheduler) {
             return instance.nothing(OPEN, "threads may come here that nobody placed");
         }
         schedulers::provide(policy, &instance)

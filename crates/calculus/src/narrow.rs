@@ -26,7 +26,7 @@ pub(crate) fn usable_vps(graph: &Graph, links: &Links) -> Vec<u16> {
     while let Some(at) = ready.pop() {
         let below = children(at).into_iter().map(|edge| Some(edge.width.max(1).min(usable[child_of(edge)?])));
         let below: Option<Vec<u16>> = below.collect();
-        if let Some(below) = below.filter(|below| !below.is_empty() && graph.open != Some(at)) {
+        if let Some(below) = below.filter(|below| !below.is_empty() && !graph.open.contains(&at)) {
             usable[at] = usable[at].min(below.into_iter().fold(0, u16::saturating_add));
         }
         for parent in links.above[at].iter().filter_map(|edge| graph.edges[*edge].parent) {

@@ -117,6 +117,21 @@ fn the_costs_of_the_machine_are_no_ones_demand() {
     }
 }
 
+/// The threads of hls come below the scheduler that a file has for them: it promises nothing to its own threads.
+#[test]
+fn a_scheduler_for_the_threads_of_hls_promises_nothing() {
+    for (service, exit_code) in [("", 0), (" service=#true", 1)] {
+        let text = format!(
+            "fixed-priority \"FP\" {{
+                proportional-share \"S\" priority=1{service} {{ thread \"a\" share=1 guarantee=\"PS 1/2\"; }}
+                thread \"low\" priority=0
+            }}"
+        );
+        let check = check(&text, &Options::default());
+        assert_eq!(check.exit_code, exit_code, "`{service}`: {}, {:?}", check.verdict, check.messages);
+    }
+}
+
 /// Threads that are in no place of the text may come to the default scheduler: it leaves nothing for sure.
 #[test]
 fn an_empty_default_scheduler_may_take_all() {

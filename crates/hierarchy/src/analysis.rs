@@ -3,7 +3,7 @@
 //!
 //! Relies on [`hls_calculus::Graph`]. Analyses nothing itself.
 
-use crate::model::{Child, Edge, Hierarchy, Interrupt, ModelEdge, Thread};
+use crate::model::{Child, Edge, Hierarchy, Interrupt, ModelEdge, Scheduler, Thread};
 use hls_calculus as calculus;
 use hls_calculus::schedulers::Declared;
 use hls_core::{ParamInfo, PolicyInfo};
@@ -53,12 +53,15 @@ impl Input {
             let params = named(&scheduler.policy.scheduler_params, &scheduler.params);
             graph_scheduler(&scheduler.name, scheduler.policy, scheduler.declared.as_ref(), params)
         });
+        // The threads of hls itself come below a scheduler that the file has for them.
+        let open =
+            |scheduler: &Scheduler| scheduler.is_default || scheduler.is_service && !scheduler.is_added;
         let graph = calculus::Graph {
             cpus: hierarchy.machine.cpus,
             stolen: hierarchy.machine.interrupts.iter().map(stolen).collect(),
             schedulers: schedulers.collect(),
             edges: Vec::new(),
-            open: hierarchy.default_scheduler(),
+            open: (0..).zip(&hierarchy.schedulers).filter(|(_, it)| open(it)).map(|(at, _)| at).collect(),
             stealing: hierarchy.stealing,
         };
         let mut input = Input { graph, origins: Vec::new() };
