@@ -23,7 +23,7 @@
 /* How often the timer looks whether a holder has let its lock go. */
 #define LOOK_NS HLS_US(50)
 
-/* Whether RCU may wait for the thread of v. Where there are no timers, this program itself may count for its thread. */
+/* Whether RCU may wait for the thread of v. Without timers this program's own read section counts as its thread's. */
 static __always_inline bool is_reader(u32 v)
 {
 	const struct task_struct *p = thread_of(v);

@@ -314,6 +314,18 @@ static __always_inline void follow_up(hls_t *h, u32 cpu)
 	settle_pending(h);
 }
 
+/* A decision of this CPU is due after HLS_MAX_ROUNDS, too: the last choice stands, or is made where there is none. */
+static __always_inline void cut_short(hls_t *h, cpu_t *c, u32 cpu)
+{
+	u32 last = c->depth - 1;
+	h->cut_short++;
+	if (!c->depth)
+		decide(h, cpu, 0, 0);
+	else if (!c->path[last].vp)
+		decide(h, cpu, last, choose_at(h, cpu, last, false));
+	c->resched = 0;
+}
+
 /*
  * The decision: returns the VP of the thread that `cpu` runs from now on; 0: none. Decides from the top at each level
  * where a decision is due; if a scheduler chooses another VP than before, all levels below are decided with it.
@@ -345,8 +357,8 @@ HLS_ENTRY u32 hls_schedule(hls_t *h __arg_arena, u32 cpu, u64 now_ns)
 			decide(h, cpu, level, chosen);
 		follow_up(h, cpu);
 	}
-	h->cut_short += c->resched != 0;
-	c->resched = 0;
+	if (unlikely(c->resched))
+		cut_short(h, c, cpu);
 	h->kick &= ~(1ULL << cpu);
 	return c->depth ? c->path[c->depth - 1].vp : 0;
 }

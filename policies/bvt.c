@@ -696,14 +696,14 @@ HLS_RARE_FUNC u32 bvt_tell_of(hls_t *h __arg_arena, u32 s, u32 v)
 }
 
 /*
- * Tells the schedulers above s about the child that s runs, or would run. A child that cannot use every CPU passes on
- * no warp before it runs: on a CPU where s would run another child, s would win that CPU and lose it without end.
+ * Tells the schedulers above s about the child that s runs, or would run. A child that cannot use every CPU counts only
+ * while it runs: on a CPU where s would run another child, s would win that CPU and lose it without end.
  */
 HLS_RARE_BODY u32 bvt_tell(hls_t *h, u32 s)
 {
 	u32 v = bvt_current(h, s);
 	bool is_sure = h->vp[v].state == HLS_RUNNING || !(h->vp[v].flags & HLS_PINNED);
-	return bvt_tell_of(h, s, is_sure ? v : 0);
+	return bvt_tell_of(h, s, is_sure ? v : hls_running_by(h, s, h->scheduler[s].first_up));
 }
 
 /* The same after a change, if s has children with warps. */

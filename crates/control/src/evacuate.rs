@@ -28,6 +28,8 @@ pub(crate) struct Evacuated {
     places: u64,
     /// How many threads were moved.
     pub(crate) threads: u64,
+    /// The scheduler that is demoted in parts, in the core.
+    pub(crate) of: Option<CoreScheduler>,
     /// The schedulers that were destroyed.
     pub(crate) schedulers: Vec<String>,
 }
@@ -55,6 +57,8 @@ impl Evacuated {
         match error {
             Error::Failed(reason) => Error::Failed(with_done(reason)),
             Error::InUse(reason) => Error::InUse(with_done(reason)),
+            Error::Denied(reason) => Error::Denied(with_done(reason)),
+            Error::NotFound(reason) => Error::NotFound(with_done(reason)),
             error => error,
         }
     }

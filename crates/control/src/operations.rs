@@ -378,6 +378,9 @@ impl<E: RunningEngine> Manager<E> {
         // The move has ended the old promise to the thread, even if the new promise is the same.
         self.tree.leases.remove(&tid);
         self.commit(tree);
+        if let Some(lease) = self.tree.leases.get_mut(&tid) {
+            lease.begins_after = Nanos::ZERO;
+        }
         self.note_place(tid, edge.map(|edge| (slot.scheduler, edge)));
         let guarantee = edge.map_or(Guarantee::Null, |edge| self.tree.promised(edge).0);
         Ok(Granted { scheduler, guarantee })
@@ -390,11 +393,9 @@ impl<E: RunningEngine> Manager<E> {
             return Nanos::ZERO;
         }
         let lease = self.tree.leases.get(&thread.key.tid);
-        let earlier = lease.map_or(Nanos::ZERO, |lease| lease.begins_after);
         let edge = lease.map(|lease| lease.edge).or(thread.slot);
-        let period =
-            edge.and_then(|edge| self.tree.promised(edge).0.periodic()).map(|promise| promise.period);
-        period.map_or(earlier, |period| earlier.max(ceil_nanos(&period)))
+        let promised = edge.and_then(|edge| self.tree.promised(edge).0.periodic());
+        promised.map_or(Nanos::ZERO, |promised| ceil_nanos(&promised.period))
     }
 
     /// Has the engine move a thread into a place.

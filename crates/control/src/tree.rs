@@ -124,8 +124,8 @@ pub(crate) struct Lease {
     pub(crate) slot: Slot,
     /// The user that placed it last.
     pub(crate) placer: u32,
-    /// How long after a change of the promise it begins: for so long the scheduler may go on with what it promised the
-    /// thread before this lease.
+    /// How long after it was placed its promise begins: for so long the scheduler may go on with what it promised the
+    /// thread before. 0 once the engine knows.
     pub(crate) begins_after: Nanos,
 }
 

@@ -72,7 +72,10 @@ impl Serve for Demote {
                 return Ok(reply);
             }
             // Others' requests, and threads of the hierarchy, come in between.
-            sleep(REST);
+            asked.aside(|| {
+                sleep(REST);
+                Ok(())
+            })?;
         }
     }
 }
@@ -171,12 +174,26 @@ impl<E: RunningEngine> Manager<E> {
         name: &str,
         done: &mut Evacuated,
     ) -> Result<Option<DemoteReply>, Error> {
+        let reply = self.demote_part(who, name, done);
+        reply.map_err(|error| done.before(error))
+    }
+
+    fn demote_part(
+        &mut self,
+        who: Peer,
+        name: &str,
+        done: &mut Evacuated,
+    ) -> Result<Option<DemoteReply>, Error> {
         self.sweep()?;
-        let number = match self.user_level(name) {
-            // It has gone with its last thread since the part before.
-            Err(Error::NotFound(_)) if done.threads > 0 => return Ok(Some(done.reply())),
+        let found = self.user_level(name);
+        let id = found.as_ref().ok().and_then(|number| self.tree.scheduler(*number)).map(|found| found.id);
+        let number = match found {
+            // It has gone with its last thread since the part before; its name may be another one's.
+            Err(Error::NotFound(_)) if done.of.is_some() => return Ok(Some(done.reply())),
+            Ok(_) if done.of.is_some_and(|of| Some(of) != id) => return Ok(Some(done.reply())),
             number => number?,
         };
+        done.of = id;
         let doomed = doomed(&self.tree, |at, _| at == number)?;
         for scheduler in doomed.iter().filter_map(|at| self.tree.scheduler(*at)) {
             let parents = scheduler.above.iter().filter_map(|above| above.parent);
@@ -190,13 +207,12 @@ impl<E: RunningEngine> Manager<E> {
         let above = self.above(number);
         let (placed, before) = (self.placed(&doomed), done.threads);
         if let Some((some, [_, ..])) = placed.split_at_checked(MOST_AT_ONCE) {
-            let moved = self.move_out(&doomed, some, above, &mut done.threads);
-            moved.map_err(|error| done.before(error))?;
+            self.move_out(&doomed, some, above, &mut done.threads)?;
             if done.threads > before {
                 return Ok(None);
             }
         }
-        self.remove(&doomed, above, done).map_err(|error| done.before(error))?;
+        self.remove(&doomed, above, done)?;
         Ok(Some(done.reply()))
     }
 

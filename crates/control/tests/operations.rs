@@ -256,8 +256,8 @@ fn a_message_changes_one_parameter() {
     assert_eq!(place(&mut manager, ALICES[0]), at("rest", "NULL"));
 }
 
-/// A thread that stays below its scheduler goes on with its old period first: a new promise begins when the longest
-/// of its earlier periods has passed. A thread that comes from elsewhere begins anew.
+/// A thread that stays below its scheduler goes on with its old period first: a new promise begins when that period has
+/// passed. A thread that comes from elsewhere begins anew.
 #[test]
 fn a_promise_that_replaces_another_begins_after_it() {
     let mut manager = manager();
@@ -271,7 +271,7 @@ fn a_promise_that_replaces_another_begins_after_it() {
     manager.reserve(ROOT, BOBS, "RESBH 1ms 20ms", None).unwrap();
     assert_eq!(begins_after(&mut manager, BOBS).as_deref(), Some("100ms"));
     manager.message(ROOT, BOBS, "budget", "2ms").unwrap();
-    assert_eq!(begins_after(&mut manager, BOBS).as_deref(), Some("100ms"));
+    assert_eq!(begins_after(&mut manager, BOBS).as_deref(), Some("20ms"));
     manager.release(ROOT, BOBS).unwrap();
     manager.reserve(ROOT, BOBS, "RESBH 1ms 20ms", None).unwrap();
     assert_eq!(begins_after(&mut manager, BOBS).as_deref(), Some("0s"));

@@ -47,8 +47,10 @@ pub struct Observer {
     /// The CPUs that are offline, each with the time up to which its absence has been counted as stolen.
     offline: Vec<(u16, Nanos)>,
     promises: Promises,
-    /// The promises that are yet to begin, and when: one for a VP at most.
-    later: Vec<(Nanos, Promise)>,
+    /// By VP: until when its scheduler may go on with what it promised the VP before. A new promise begins then.
+    settles: BTreeMap<ObservedVp, Nanos>,
+    /// The promises that are yet to begin, by the time when they do.
+    later: BTreeMap<(Nanos, ObservedVp), Promise>,
     /// By VP: whether its thread wants no more than expected, where that matters.
     demands: BTreeMap<ObservedVp, Demand>,
     /// When the last record was made.
@@ -92,7 +94,8 @@ impl Observer {
             moved_away: BTreeMap::new(),
             offline: Vec::new(),
             promises: Promises::new(topology.cpus),
-            later: Vec::new(),
+            settles: BTreeMap::new(),
+            later: BTreeMap::new(),
             demands: BTreeMap::new(),
             last_record_at: Nanos::ZERO,
             disabled_policies: Vec::new(),
@@ -318,6 +321,9 @@ impl Observer {
     /// counts below the schedulers that it leaves.
     pub fn move_below(&mut self, vp: ObservedVp, scheduler: ObservedScheduler, at: Nanos) {
         self.withdraw(vp, at);
+        if self.topology.vps.get(vp.index()).is_some_and(|info| info.parent != Some(scheduler)) {
+            self.settles.remove(&vp);
+        }
         let Some(account) = self.accounts.get_mut(vp.index()) else { return };
         let ran = account.ran_until(clock(&self.stolen, account.last_cpu, at));
         self.ran_elsewhere.insert(vp, ran);
@@ -333,6 +339,7 @@ impl Observer {
     /// it, its account. For a VP that was planned only the promise ends.
     pub fn remove_vp(&mut self, vp: ObservedVp, at: Nanos) {
         self.withdraw(vp, at);
+        self.settles.remove(&vp);
         self.ran_elsewhere.remove(&vp);
         let index = vp.index();
         let is_joined = self.planned <= index && self.topology.vps.get(index).is_some_and(has_child);
@@ -349,7 +356,8 @@ impl Observer {
         self.promise_after(promise, at, Nanos::ZERO);
     }
 
-    /// The same, but the promise begins `after` later. What the VP was promised before ends at `at` all the same.
+    /// The same, but the promise begins `after` later, or when an earlier one was to begin if that is later. What the
+    /// VP was promised before ends at `at` all the same.
     pub fn promise_after(&mut self, promise: Promise, at: Nanos, after: Nanos) {
         let at = at.max(self.last_record_at);
         self.withdraw(promise.vp, at);
@@ -361,16 +369,20 @@ impl Observer {
         if self.accounts.len() <= promise.vp.index() {
             return;
         }
-        match after {
-            Nanos::ZERO => self.watch(promise, at),
-            _ => self.later.push((at.saturating_add(after), promise)),
+        let settles = self.settles.get(&promise.vp).copied().unwrap_or_default();
+        let from = at.saturating_add(after).max(settles);
+        if from <= at {
+            return self.watch(promise, at);
         }
+        self.settles.insert(promise.vp, from);
+        self.later.insert((from, promise.vp), promise);
     }
 
     /// Begins the promises that begin by `at`. All earlier records have been taken into account.
     fn begin_due(&mut self, at: Nanos) {
-        while let Some(due) = self.later.iter().position(|(from, _)| *from <= at) {
-            let (from, promise) = self.later.swap_remove(due);
+        while let Some(due) = self.later.first_entry().filter(|due| due.key().0 <= at) {
+            let ((from, vp), promise) = due.remove_entry();
+            self.settles.remove(&vp);
             self.watch(promise, from);
         }
     }
@@ -378,9 +390,12 @@ impl Observer {
     /// What the VP was promised ends at `at`. No effect where it was promised nothing.
     pub fn withdraw(&mut self, vp: ObservedVp, at: Nanos) {
         let at = at.max(self.last_record_at);
-        self.later.retain(|(_, promise)| promise.vp != vp);
+        if let Some(from) = self.settles.get(&vp) {
+            self.later.remove(&(*from, vp));
+        }
         let account = self.accounts.get_mut(vp.index());
         if let Some(slot) = account.and_then(|account| account.watched.take()) {
+            self.steal_so_far(at);
             self.promises.end(slot, at, &self.topology);
         }
     }
@@ -409,6 +424,7 @@ impl Observer {
     /// Records between `from` and `to` were lost: what a VP does from then on is known only when a record tells it.
     /// Until then it counts as asleep.
     fn lose(&mut self, from: Nanos, to: Nanos) {
+        self.steal_so_far(from);
         for account in &mut self.accounts {
             account.stop(clock(&self.stolen, account.last_cpu, from), State::Waiting);
         }

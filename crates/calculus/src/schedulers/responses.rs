@@ -74,7 +74,7 @@ pub(super) fn provide<R: Ord>(
         let own = above.remove(place);
         verdicts[*child] = work.in_time(held, own, &above);
     }
-    instance.work.take((work.terms + sorted.len() * sorted.len()) / INTEGERS_A_STEP);
+    instance.work.take((work.terms + sorted.len() * sorted.len()).div_ceil(INTEGERS_A_STEP) + 1);
     let mut provided = Provided { labels: Vec::new(), complaints: Vec::new() };
     for (child, (claim, verdict)) in claims.into_iter().zip(verdicts).enumerate() {
         match verdict {

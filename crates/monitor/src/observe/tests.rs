@@ -200,7 +200,7 @@ fn nothing_is_judged_over_lost_records_and_all_is_after_them() {
     observer.advance(Nanos(150));
     assert_eq!((observer.take_breaches(), observer.stolen()), (vec![], Nanos(2)));
     let standing = observer.standing(ObservedVp(3), Nanos(150));
-    assert_eq!((standing.ran, standing.stolen), (Nanos(0), Nanos(2)), "what was known of it");
+    assert_eq!((standing.ran, standing.stolen), (Nanos(0), Nanos(5)), "what was known of it");
     observe(&mut observer, &[(200, 3, What::Request)]);
     observer.advance(Nanos(219));
     assert_eq!(observer.take_breaches(), []);
@@ -514,14 +514,12 @@ fn schedulers_without_a_promise_need_no_records() {
     assert_eq!(with, [1, 2, 3, 4, 5, 6].map(ObservedVp));
 }
 
-/// A promise that begins later: what its VP lacks until then breaks nothing, what it lacks afterwards does. Another
-/// promise takes its place.
+/// A promise that begins later: what its VP lacks until then breaks nothing, what it lacks afterwards does.
 #[test]
 fn a_promise_may_begin_later() {
     let records = [(0, What::Request), (30, What::Grant), (60, What::Revoke)];
     for (after, until, short) in [(0, 35, 1), (30, 35, 0), (30, 65, 0), (30, 85, 1), (80, 85, 0)] {
         let mut observer = Observer::new(topology(), vec![]);
-        observer.promise_after(promise(3, 20, 10, 0), Nanos(50), Nanos(5));
         observer.promise_after(promise(3, 20, 10, 0), Nanos(0), Nanos(after));
         for (at, what) in records.into_iter().filter(|(at, _)| *at < until) {
             observer.observe(&Record { at: Nanos(at), vp: ObservedVp(3), cpu: 0, what });
@@ -531,5 +529,48 @@ fn a_promise_may_begin_later() {
         assert_eq!(found, short, "after {after}, until {until}");
         let from = result.guarantees.first().map(|result| result.from);
         assert_eq!(from, (after < until).then_some(Nanos(after)), "after {after}, until {until}");
+    }
+}
+
+/// Another promise to a VP begins no sooner than the one that it replaces was to begin, unless the VP has moved.
+#[test]
+fn a_promise_waits_for_what_an_earlier_one_waited_for() {
+    for (is_moved, is_withdrawn, from) in [(false, false, 30), (false, true, 30), (true, false, 10)] {
+        let mut observer = Observer::new(topology(), vec![]);
+        observer.promise_after(promise(3, 20, 10, 0), Nanos(0), Nanos(30));
+        if is_moved {
+            observer.move_below(ObservedVp(3), ObservedScheduler(1), Nanos(10));
+        }
+        if is_withdrawn {
+            observer.withdraw(ObservedVp(3), Nanos(5));
+        }
+        observer.promise(promise(3, 20, 10, 0), Nanos(10));
+        let result = observer.finish(Nanos(50));
+        let begun: Vec<_> = result.guarantees.iter().map(|result| result.from.0).collect();
+        assert_eq!(begun, [from], "{is_moved}, {is_withdrawn}");
+    }
+}
+
+/// A promise ends, or records are lost, while `hls` has the CPU by its own reservation, as it does when it answers the
+/// request that ends the promise.
+#[test]
+fn what_is_being_stolen_when_a_promise_ends_is_no_fault_of_the_hierarchy() {
+    for (steals, is_lost) in [(true, false), (false, false), (true, true), (false, true)] {
+        let mut topology = topology();
+        topology.vps[4].steals = steals;
+        let mut observer = Observer::new(topology, vec![promise(3, 20, 20, 0)]);
+        let records = [(10, 4, What::Request), (10, 4, What::Grant), (20, 3, What::Request)];
+        for (at, vp, what) in records {
+            observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu: 0, what });
+        }
+        if is_lost {
+            // The record just before the gap, of a VP that does not matter.
+            observer.observe(&Record { at: Nanos(45), vp: ObservedVp(2), cpu: 1, what: What::Throttle });
+            observer.observe(&Record { at: Nanos(50), vp: ObservedVp(0), cpu: 0, what: What::Lost });
+        } else {
+            observer.withdraw(ObservedVp(3), Nanos(45));
+        }
+        let counts = observer.finish(Nanos(100)).guarantees[0].counts;
+        assert_eq!((counts.short == 0, counts.stolen == 1), (steals, steals), "{is_lost}: {counts:?}");
     }
 }
