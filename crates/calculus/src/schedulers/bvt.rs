@@ -218,16 +218,18 @@ fn asked(
             "JOB is shown on one CPU, or without a `migration`, which puts off a child that ran elsewhere"
                 .to_owned()
         }
-        (Guarantee::All, Child::Thread(_)) => match conditions.in_time(child, (amount, period), instance.work) {
-            Ok(InTime { response, formula }) => {
-                let (amount, period) = (amount.clone(), period.clone());
-                let job = Guarantee::Job { amount, period, response };
-                let beside = Supply::from(share.guarantee.clone());
-                let premises = vec![share.derivation.clone()];
-                return Label { beside, ..Label::new(job, 1, REQUESTS, premises, formula) };
+        (Guarantee::All, Child::Thread(_)) => {
+            match conditions.in_time(child, (amount, period), instance.work) {
+                Ok(InTime { response, formula }) => {
+                    let (amount, period) = (amount.clone(), period.clone());
+                    let job = Guarantee::Job { amount, period, response };
+                    let beside = Supply::from(share.guarantee.clone());
+                    let premises = vec![share.derivation.clone()];
+                    return Label { beside, ..Label::new(job, 1, REQUESTS, premises, formula) };
+                }
+                Err(reason) => reason,
             }
-            Err(reason) => reason,
-        },
+        }
         (Guarantee::All, Child::Scheduler(_)) => "only threads have JOB".to_owned(),
         _ => format!("JOB is shown below a whole CPU only, and this is {}", held.rounded_for_people()),
     };
