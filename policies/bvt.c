@@ -655,16 +655,19 @@ static u64 bvt_warp_ns(hls_t *h, u32 v)
 }
 
 /*
- * The child that s runs, or would run if all CPUs were equal; 0: none. Meaningful if s holds one VP and has no penalty;
- * for another s, bvt_tell_of() ignores the answer.
+ * The child that s runs, or would run if all CPUs were equal; 0: none. A child that may not use every CPU counts only
+ * while it runs: on a CPU where s would run another child, s would win that CPU and lose it without end. Meaningful if
+ * s holds one VP and has no penalty; for another s, bvt_tell_of() ignores the answer.
  */
 HLS_RARE_FUNC u32 bvt_current(hls_t *h __arg_arena, u32 s)
 {
 	bvt_t *bvt = POLICY_STATE(bvt, s);
 	u32 running = hls_running_by(h, s, h->scheduler[s].first_up);
 	u32 first = bvt_earlier(h, s, queue_first(h, &bvt->ready), queue_first_of_tree(h, bvt->barred), 0);
-	if (!running || !first)
-		return running ? running : first;
+	if (!first || h->vp[first].flags & HLS_PINNED)
+		return running;
+	if (!running)
+		return first;
 	return virtual_before(bvt_effective(h, first), bvt_running_effective(h, running)) ? first : running;
 }
 
@@ -695,15 +698,10 @@ HLS_RARE_FUNC u32 bvt_tell_of(hls_t *h __arg_arena, u32 s, u32 v)
 	return 0;
 }
 
-/*
- * Tells the schedulers above s about the child that s runs, or would run. A child that cannot use every CPU counts only
- * while it runs: on a CPU where s would run another child, s would win that CPU and lose it without end.
- */
+/* Tells the schedulers above s about the child that s runs, or would run. */
 HLS_RARE_BODY u32 bvt_tell(hls_t *h, u32 s)
 {
-	u32 v = bvt_current(h, s);
-	bool is_sure = h->vp[v].state == HLS_RUNNING || !(h->vp[v].flags & HLS_PINNED);
-	return bvt_tell_of(h, s, is_sure ? v : hls_running_by(h, s, h->scheduler[s].first_up));
+	return bvt_tell_of(h, s, bvt_current(h, s));
 }
 
 /* The same after a change, if s has children with warps. */
