@@ -138,7 +138,7 @@ struct engine_domain {
 	u32 next_errand[HLS_MAX_VPS];
 	u64 run_seen_at_ns;             /* when the run was last seen to go on (run.h) */
 	u64 looked_at_ns;               /* when the run and starved threads were last looked for */
-	struct starved_list starved[2]; /* the threads for which RCU may wait, and the others (rescue.h) */
+	struct starved_list starved[2]; /* by whether RCU may wait for the thread (rescue.h) */
 	u32 starved_turn;               /* the list from which the next starved thread comes */
 	u64 rescue_moment_ns;           /* how long the moment of a starved thread is */
 	/* The next VP in its list, or in a CPU's list; RESCUE_END: it is the last; 0: it is in no list. */

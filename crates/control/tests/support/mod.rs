@@ -85,7 +85,7 @@ pub struct Native {
     pub pages_of: Vec<CoreScheduler>,
     /// The number of a thread that ends after the next question about many threads; a thread of Bob's gets the number.
     pub reused: Option<u32>,
-    /// Who is told when the next thread moves.
+    /// Gets a message when the next thread moves.
     pub moving: Option<Sender<()>>,
     /// Whether the next call panics.
     pub panics: bool,

@@ -19,10 +19,22 @@ fn topology() -> Topology {
 /// Observes `(at, vp, cpu, what)` until 100.
 fn observe(promises: Vec<Promise>, records: &[(u64, u32, u16, What)]) -> RunResult {
     let mut observer = Observer::new(topology(), promises);
+    note(&mut observer, records);
+    observer.finish(Nanos(100))
+}
+
+/// Has the observer take records `(at, vp, cpu, what)` into account.
+fn note(observer: &mut Observer, records: &[(u64, u32, u16, What)]) {
     for &(at, vp, cpu, what) in records {
         observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu, what });
     }
-    observer.finish(Nanos(100))
+}
+
+/// An observer of this promise; the time of thread 4 counts as stolen, as the time of `hls` does, if it `steals`.
+fn beside_hls(steals: bool, promise: Promise) -> Observer {
+    let mut topology = topology();
+    topology.vps[4].steals = steals;
+    Observer::new(topology, vec![promise])
 }
 
 #[test]
@@ -181,9 +193,7 @@ fn what_broke_above_is_a_cause() {
 /// do.
 #[test]
 fn nothing_is_judged_over_lost_records_and_all_is_after_them() {
-    let mut topology = topology();
-    topology.vps[4].steals = true;
-    let mut observer = Observer::new(topology, vec![promise(3, 20, 10, 0)]);
+    let mut observer = beside_hls(true, promise(3, 20, 10, 0));
     let observe = |observer: &mut Observer, records: &[(u64, u32, What)]| {
         for &(at, vp, what) in records {
             observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu: 0, what });
@@ -213,8 +223,6 @@ fn nothing_is_judged_over_lost_records_and_all_is_after_them() {
 #[test]
 fn what_was_stolen_since_lost_records_breaks_no_promise() {
     for steals in [true, false] {
-        let mut topology = topology();
-        topology.vps[4].steals = steals;
         let records = [
             (0, 4, What::Grant),
             (90, 0, What::Lost),
@@ -222,7 +230,7 @@ fn what_was_stolen_since_lost_records_breaks_no_promise() {
             (107, 4, What::Revoke),
             (107, 3, What::Grant),
         ];
-        let mut observer = Observer::new(topology, vec![promise(3, 20, 10, 0)]);
+        let mut observer = beside_hls(steals, promise(3, 20, 10, 0));
         for (at, vp, what) in records {
             observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu: 0, what });
         }
@@ -248,9 +256,7 @@ fn the_root_waits_for_none_but_the_machine() {
     assert!(result.guarantees.iter().all(|result| result.counts == counts), "{:?}", result.guarantees);
 
     let mut observer = Observer::new(topology(), promises());
-    for &(at, vp, cpu, what) in &records[..2] {
-        observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu, what });
-    }
+    note(&mut observer, &records[..2]);
     [40, 45, 60].into_iter().for_each(|at| observer.advance(Nanos(at)));
     assert_eq!(
         (observer.take_breaches(), observer.standing(ObservedVp(3), Nanos(60)).stolen),
@@ -263,9 +269,7 @@ fn the_root_waits_for_none_but_the_machine() {
 #[test]
 fn what_a_stealing_vp_takes_is_no_fault_of_the_hierarchy() {
     for steals in [true, false] {
-        let mut topology = topology();
-        topology.vps[4].steals = steals;
-        let mut observer = Observer::new(topology, vec![promise(3, 20, 20, 0)]);
+        let mut observer = beside_hls(steals, promise(3, 20, 20, 0));
         let records = [
             (10, 1, 0, What::Request),
             (10, 3, 0, What::Request),
@@ -297,9 +301,7 @@ fn what_is_being_stolen_when_a_wait_ends_is_no_fault_of_the_hierarchy() {
         .into_iter()
         .flat_map(|steals| [(steals, What::Release), (steals, What::Leave), (steals, What::Grant)])
     {
-        let mut topology = topology();
-        topology.vps[4].steals = steals;
-        let mut observer = Observer::new(topology, vec![promise(3, 20, 20, 0)]);
+        let mut observer = beside_hls(steals, promise(3, 20, 20, 0));
         let records = [
             (10, 1, 0, What::Request),
             (10, 1, 0, What::Grant),
@@ -309,9 +311,7 @@ fn what_is_being_stolen_when_a_wait_ends_is_no_fault_of_the_hierarchy() {
             (45, 3, 1, end),
             (60, 4, 0, What::Release),
         ];
-        for (at, vp, cpu, what) in records {
-            observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu, what });
-        }
+        note(&mut observer, &records);
         let counts = observer.finish(Nanos(100)).guarantees[0].counts;
         assert_eq!((counts.short == 0, counts.stolen == 1), (steals, steals), "{end:?}: {counts:?}");
     }
@@ -556,17 +556,12 @@ fn a_promise_waits_for_what_an_earlier_one_waited_for() {
 #[test]
 fn what_is_being_stolen_when_a_promise_ends_is_no_fault_of_the_hierarchy() {
     for (steals, is_lost) in [(true, false), (false, false), (true, true), (false, true)] {
-        let mut topology = topology();
-        topology.vps[4].steals = steals;
-        let mut observer = Observer::new(topology, vec![promise(3, 20, 20, 0)]);
-        let records = [(10, 4, What::Request), (10, 4, What::Grant), (20, 3, What::Request)];
-        for (at, vp, what) in records {
-            observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu: 0, what });
-        }
+        let mut observer = beside_hls(steals, promise(3, 20, 20, 0));
+        let records = [(10, 4, 0, What::Request), (10, 4, 0, What::Grant), (20, 3, 0, What::Request)];
+        note(&mut observer, &records);
         if is_lost {
             // The record just before the gap, of a VP that does not matter.
-            observer.observe(&Record { at: Nanos(45), vp: ObservedVp(2), cpu: 1, what: What::Throttle });
-            observer.observe(&Record { at: Nanos(50), vp: ObservedVp(0), cpu: 0, what: What::Lost });
+            note(&mut observer, &[(45, 2, 1, What::Throttle), (50, 0, 0, What::Lost)]);
         } else {
             observer.withdraw(ObservedVp(3), Nanos(45));
         }
