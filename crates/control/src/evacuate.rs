@@ -189,16 +189,7 @@ impl<E: RunningEngine> Manager<E> {
             if let (Some((_, Some(edge))), Some(slot)) = (placed.last(), &slot) {
                 unused.remove(edge);
                 let placer = old.map_or(Peer::ROOT.uid, |old| old.placer);
-                tree.leases.insert(
-                    tid,
-                    Lease {
-                        key: thread.key,
-                        edge: *edge,
-                        slot: slot.clone(),
-                        placer,
-                        begins_after: Nanos::ZERO,
-                    },
-                );
+                tree.leases.insert(tid, Lease { key: thread.key, edge: *edge, slot: slot.clone(), placer });
             }
         }
         *moved += placed.len() as u64;

@@ -4,7 +4,7 @@
 //! [`Manager::commit`] once the engine has made the change. Relies on its caller to let one operation in at a time.
 
 use crate::changes::{Changes, between, change};
-use crate::engine::{DisabledPolicies, PolicyDisabled, RunningEngine, Thread};
+use crate::engine::{DisabledPolicies, PolicyDisabled, Promisee, RunningEngine, Thread};
 use crate::error::{Error, refused};
 use crate::loaded::{LoadedPolicy, known, policy_of, presets};
 use crate::tree::{Layout, Lost, Tree};
@@ -13,6 +13,7 @@ use hls_client::interface::{Change, Kind};
 use hls_engine::ThreadKey;
 use hls_hierarchy::analysis::graph_scheduler;
 use hls_hierarchy::{Policies, Policy};
+use hls_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -171,11 +172,16 @@ impl<E: RunningEngine> Manager<E> {
 
     /// Makes `tree`, a changed copy, the hierarchy, and has the engine watch the promises that have changed.
     pub(crate) fn commit(&mut self, tree: Tree) {
+        self.commit_later(tree, |_| Nanos::ZERO);
+    }
+
+    /// The same, but a changed promise begins this much later.
+    pub(crate) fn commit_later(&mut self, tree: Tree, begins_after: impl Fn(Promisee) -> Nanos) {
         let old = std::mem::replace(&mut self.tree, tree);
         let before = old.promisees();
         for (who, at) in self.tree.promisees() {
             if !before.get(&who).is_some_and(|(of_old, _)| self.tree.promises_as(at.0, &old, *of_old)) {
-                self.engine.promise(who, &self.tree.promised_to_each(at), self.tree.begins_after(who));
+                self.engine.promise(who, &self.tree.promised_to_each(at), begins_after(who));
             }
         }
         self.changes.add(|| between(&old, &self.tree));

@@ -7,7 +7,7 @@
 use crate::asked::{Asked, Serve};
 use crate::building::{build, tear_down};
 use crate::changes::change;
-use crate::engine::{HierarchyChange, RunningEngine, Thread};
+use crate::engine::{HierarchyChange, Promisee, RunningEngine, Thread};
 use crate::error::{Case, Error, Refusal, not_taken, refused};
 use crate::loaded::policy_of;
 use crate::manager::{Manager, Peer, nowhere};
@@ -370,17 +370,15 @@ impl<E: RunningEngine> Manager<E> {
             may_place(who, &tree)?;
             let to = tree.thread_edge(thread, &slot);
             let of_thread = self.admit(work, &mut tree, to, &slot.params)?;
-            let (key, slot) = (thread.key, slot.clone());
-            tree.leases.insert(tid, Lease { key, edge: of_thread, slot, placer: who.uid, begins_after });
+            let lease = Lease { key: thread.key, edge: of_thread, slot: slot.clone(), placer: who.uid };
+            tree.leases.insert(tid, lease);
             edge = Some(of_thread);
         }
         self.carry(thread, &slot)?;
         // The move has ended the old promise to the thread, even if the new promise is the same.
         self.tree.leases.remove(&tid);
-        self.commit(tree);
-        if let Some(lease) = self.tree.leases.get_mut(&tid) {
-            lease.begins_after = Nanos::ZERO;
-        }
+        let placed = Promisee::Thread(thread.key);
+        self.commit_later(tree, |to| if to == placed { begins_after } else { Nanos::ZERO });
         self.note_place(tid, edge.map(|edge| (slot.scheduler, edge)));
         let guarantee = edge.map_or(Guarantee::Null, |edge| self.tree.promised(edge).0);
         Ok(Granted { scheduler, guarantee })

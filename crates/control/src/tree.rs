@@ -124,9 +124,6 @@ pub(crate) struct Lease {
     pub(crate) slot: Slot,
     /// The user that placed it last.
     pub(crate) placer: u32,
-    /// How long after it was placed its promise begins: for so long the scheduler may go on with what it promised the
-    /// thread before. 0 once the engine knows.
-    pub(crate) begins_after: Nanos,
 }
 
 impl Tree {
@@ -348,12 +345,6 @@ impl Tree {
     pub(crate) fn promised_to_each(&self, (edge, vps): (GraphEdge, usize)) -> Guarantee {
         let (guarantee, count) = self.promised(edge);
         if count < vps { Guarantee::Null } else { guarantee }
-    }
-
-    /// How long after a change the promise to a promisee begins.
-    pub(crate) fn begins_after(&self, who: Promisee) -> Nanos {
-        let Promisee::Thread(thread) = who else { return Nanos::ZERO };
-        self.leases.get(&thread.tid).map_or(Nanos::ZERO, |lease| lease.begins_after)
     }
 
     /// Whether an edge of this tree promises the same as an edge of another tree.
