@@ -6,7 +6,6 @@ use crate::core::Core;
 use crate::images::{CpuImage, HeadImage, NodeImage, SchedulerImage, TreeNodeImage, VpImage};
 use crate::pages::{KernelPage, UserPage};
 use crate::{ffi, mirror};
-use std::ops::Range;
 
 mirror! {
     /// The pages of a scheduler.
@@ -33,13 +32,6 @@ struct Counts {
     pages: usize,
 }
 
-/// A kind of entry: its place in the domain, and in the words of a snapshot.
-struct Part {
-    /// The address of the first entry in the domain.
-    at: *mut u64,
-    words: Range<usize>,
-}
-
 const fn words_of<T>() -> usize {
     size_of::<T>() / size_of::<u64>()
 }
@@ -54,10 +46,10 @@ impl Counts {
         }
     }
 
-    /// The end of each part in a snapshot: the head, CPUs, schedulers, timers, nodes, nodes of search trees, VPs,
+    /// The words of each part of a snapshot: the head, CPUs, schedulers, timers, nodes, nodes of search trees, VPs,
     /// pages.
-    fn ends(&self) -> [usize; PARTS] {
-        let lengths = [
+    fn lengths(&self) -> [usize; PARTS] {
+        [
             words_of::<HeadImage>(),
             words_of::<CpuImage>() * self.cpus,
             words_of::<SchedulerImage>() * self.schedulers,
@@ -67,12 +59,7 @@ impl Counts {
             words_of::<TreeNodeImage>() * self.vps,
             words_of::<VpImage>() * self.vps,
             words_of::<PagesImage>() * self.pages,
-        ];
-        let mut end = 0;
-        lengths.map(|length| {
-            end += length;
-            end
-        })
+        ]
     }
 }
 
@@ -109,7 +96,7 @@ pub struct Image<'d> {
 /// # Safety
 /// The words at these places are the core's structs in these numbers, aligned like them, and do not change as long as
 /// the image is used.
-unsafe fn image<'d>(counts: Counts, at: [*const u64; PARTS]) -> Image<'d> {
+unsafe fn image<'d>(counts: Counts, at: [*mut u64; PARTS]) -> Image<'d> {
     // SAFETY: the caller's promise; all bytes of the images above may have any value.
     unsafe {
         Image {
@@ -129,39 +116,43 @@ unsafe fn image<'d>(counts: Counts, at: [*const u64; PARTS]) -> Image<'d> {
 impl Snapshot {
     /// Everything that the domain had in use.
     pub fn image(&self) -> Image<'_> {
-        let ends = self.counts.ends();
-        let mut from = 0;
-        let at = ends.map(|end| self.words[std::mem::replace(&mut from, end)..].as_ptr());
+        let mut at = [std::ptr::null_mut(); PARTS];
+        for (at, words) in at.iter_mut().zip(self.parts()) {
+            *at = words.as_ptr().cast_mut();
+        }
         // SAFETY: the words of each part were copied from the core's structs in these numbers.
         unsafe { image(self.counts, at) }
+    }
+
+    /// The words of each part.
+    fn parts(&self) -> impl Iterator<Item = &[u64]> {
+        let mut rest = &self.words[..];
+        self.counts.lengths().into_iter().map(move |length| {
+            let (part, after) = rest.split_at(length);
+            rest = after;
+            part
+        })
     }
 }
 
 impl Core {
-    fn parts(&self, counts: Counts) -> [Part; PARTS] {
+    /// Where the first entry of each kind is in the domain.
+    fn addresses(&self) -> [*mut u64; PARTS] {
         let h = self.address();
         // SAFETY: the addresses of the first entries of the domain's arrays.
-        let at: [*const u64; PARTS] = unsafe {
+        unsafe {
             [
-                h.cast_const().cast(),
-                ffi::hls_cpu(h, 0).cast(),
-                ffi::hls_scheduler(h, 0).cast(),
-                ffi::hls_timer_node(h, 0).cast(),
-                ffi::hls_node(h, 0).cast(),
-                ffi::hls_queue_node(h, 0).cast(),
-                ffi::hls_wanting_node(h, 0).cast(),
-                ffi::hls_vp(h, 0).cast(),
-                ffi::hls_first_pages(h).cast(),
+                h.cast(),
+                ffi::hls_cpu(h, 0).cast_mut().cast(),
+                ffi::hls_scheduler(h, 0).cast_mut().cast(),
+                ffi::hls_timer_node(h, 0).cast_mut().cast(),
+                ffi::hls_node(h, 0).cast_mut().cast(),
+                ffi::hls_queue_node(h, 0).cast_mut().cast(),
+                ffi::hls_wanting_node(h, 0).cast_mut().cast(),
+                ffi::hls_vp(h, 0).cast_mut().cast(),
+                ffi::hls_first_pages(h).cast_mut().cast(),
             ]
-        };
-        let mut from = 0;
-        let mut ends = counts.ends().into_iter();
-        at.map(|at| {
-            let to = ends.next().unwrap_or(from);
-            let words = from..to;
-            from = to;
-            Part { at: at.cast_mut(), words }
-        })
+        }
     }
 
     fn counts(&self) -> Counts {
@@ -177,7 +168,7 @@ impl Core {
     pub fn image(&self) -> Image<'_> {
         let counts = self.counts();
         // SAFETY: the domain's arrays have more entries than are in use, and nothing writes while `self` is borrowed.
-        unsafe { image(counts, self.parts(counts).map(|part| part.at.cast_const())) }
+        unsafe { image(counts, self.addresses()) }
     }
 
     /// Copies everything that the domain has in use.
@@ -191,11 +182,11 @@ impl Core {
     pub fn snapshot_into(&self, snapshot: &mut Snapshot) {
         snapshot.counts = self.counts();
         snapshot.words.clear();
-        snapshot.words.reserve_exact(snapshot.counts.ends()[PARTS - 1]);
-        for part in self.parts(snapshot.counts) {
+        snapshot.words.reserve_exact(snapshot.counts.lengths().iter().sum());
+        for (at, length) in self.addresses().into_iter().zip(snapshot.counts.lengths()) {
             // SAFETY: the domain's array has more entries than are in use, each a whole number of words, and all its
             // bytes were zeroed at first; nothing writes while `self` is borrowed.
-            let words = unsafe { std::slice::from_raw_parts(part.at, part.words.len()) };
+            let words = unsafe { std::slice::from_raw_parts(at, length) };
             snapshot.words.extend_from_slice(words);
         }
     }
@@ -209,15 +200,14 @@ impl Core {
         unused.vps = unused.vps.max(snapshot.counts.vps);
         unused.pages = unused.pages.max(snapshot.counts.pages);
         if unused != snapshot.counts {
-            for part in self.parts(unused) {
+            for (at, length) in self.addresses().into_iter().zip(unused.lengths()) {
                 // SAFETY: as in `snapshot`: no more than the array has.
-                unsafe { part.at.write_bytes(0, part.words.len()) };
+                unsafe { at.write_bytes(0, length) };
             }
         }
-        for part in self.parts(snapshot.counts) {
-            let from = &snapshot.words[part.words];
+        for (at, from) in self.addresses().into_iter().zip(snapshot.parts()) {
             // SAFETY: as in `snapshot`; the indexes in the words come from a domain of the same build.
-            unsafe { part.at.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+            unsafe { at.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
         }
         self.forget_records();
     }

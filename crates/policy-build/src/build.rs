@@ -65,7 +65,7 @@ impl Target {
     fn flags(self, literature: &[u8], policies: &[(u8, PolicyFile)]) -> Vec<String> {
         let (file, more): (_, &[&str]) = match self {
             // The lowest level of optimisation with which the compiler sees which hooks a policy has.
-            Target::Description => ("core/port/native.flags", &["-O1", "-c"]),
+            Target::Description => ("core/port/native.flags", &["-Og", "-c"]),
             // -O1: a policy is loaded in half the time, and most runs are short. -g1: the linker names lines. No symbol
             // may be undefined: all functions that a policy may call are in the core. Calls within the core stay there,
             // whatever other symbols the process has.

@@ -62,7 +62,7 @@ fn policies_that_are_built_in_pass_as_modules() {
     let library = built_in();
     for policy in library.loaded() {
         let trial = Trial::of_loaded(library.clone(), policy.id);
-        for seed in 0..seeds(150) {
+        for seed in 0..seeds(60) {
             if let Err(finding) = trial.run(seed) {
                 panic!("{}, seed {seed}, after {} events: {finding}", policy.name, finding.after);
             }

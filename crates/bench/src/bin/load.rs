@@ -5,12 +5,12 @@
 //!                                            a policy that is not built in comes from the engine /loaded.bpf.o
 //!     load POLICY DEPTH two COMMAND...       also a second chain below the first scheduler, as deep, with the first
 //!                                            child of the command at its end
-//!     load engine OBJECT COMMAND...          a build of our engine, with a fixed-priority scheduler above all threads;
+//!     load engine OBJECT [COMMAND...]        a build of our engine, with a fixed-priority scheduler above all threads;
 //!                                            prints first, in nanoseconds, how long it took to load the engine and to
 //!                                            attach it, then PROGRAM WALKED LENGTH of each program that the verifier
-//!                                            walked for it, in instructions, then an empty line; at the end, how long
-//!                                            it took to load the same engine again and have it take over, as `hls
-//!                                            load` does
+//!                                            walked for it, in instructions, then an empty line; with a command, at
+//!                                            the end, how long it took to load the same engine again and have it take
+//!                                            over, as `hls load` does
 //!
 //! Exit status: the command's; 2 wrong usage; 3 the scheduler could not be attached, or did not stay attached.
 
@@ -39,16 +39,14 @@ fn main() -> ExitCode {
         [simple, object, command @ ..] if simple == "simple" && !command.is_empty() => {
             under_object(object, command)
         }
-        [engine, object, command @ ..] if engine == "engine" && !command.is_empty() => {
-            under_build(object, command)
-        }
+        [engine, object, command @ ..] if engine == "engine" => under_build(object, command),
         [policy, depth, branches, command @ ..] if !command.is_empty() => {
             under_engine(policy, depth, branches == "two", command)
         }
         _ => {
             eprintln!(
                 "usage: load simple OBJECT COMMAND... | load POLICY DEPTH one|two COMMAND... | load engine OBJECT \
-                 COMMAND..."
+                 [COMMAND...]"
             );
             return ExitCode::from(2);
         }
@@ -106,7 +104,7 @@ fn sound(engine: &mut Domain) -> Result<()> {
     }
 }
 
-/// Runs the command under a build of our engine, and prints first what the load cost.
+/// Runs the command, if there is one, under a build of our engine, and prints first what the load cost.
 fn under_build(object: &str, command: &[String]) -> Result<u8> {
     let object = fs::read(object).map_err(|error| format!("{object}: {error}"))?;
     let policies = hls_core::policies();
@@ -127,6 +125,9 @@ fn under_build(object: &str, command: &[String]) -> Result<u8> {
         }
     }
     println!();
+    if command.is_empty() {
+        return sound(&mut engine).map(|()| 0);
+    }
     let status = run(command, |_| Ok(()))?;
     let begin = Instant::now();
     take_over(&mut engine, &object, [].into())?;

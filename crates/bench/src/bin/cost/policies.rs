@@ -1,12 +1,12 @@
 //! The cost of an engine by the policies that it has, used or not: what the verifier walks in each program, the loading
 //! and the attaching of the engine, and a switch.
 
-use crate::PIPE;
 use hls_core::limits::FIRST_OPTIONAL;
 use hls_policy_build::{Builder, Target};
 use hls_vm::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::str::Lines;
 
 /// A program of an engine, in instructions: what the verifier walked in it, and its length when it had been verified.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,13 +16,19 @@ struct Program {
     length: u64,
 }
 
-/// One measurement, of an engine with this number of policies of the literature. All other figures are instructions.
+/// The load of an engine with this number of policies of the literature. All other figures are instructions.
 #[derive(Clone, Debug, PartialEq)]
-struct Cost {
+struct Load {
     policies: usize,
     load: u64,
     attach: u64,
     programs: Vec<Program>,
+}
+
+/// The same, and what the engine costs once it is loaded.
+#[derive(Clone, Debug, PartialEq)]
+struct Cost {
+    of: Load,
     switch: u64,
     take_over: u64,
 }
@@ -30,6 +36,10 @@ struct Cost {
 /// All measurements, in the order in which they were made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs(Vec<Cost>);
+
+/// All loads, in the order in which they were measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loads(Vec<Load>);
 
 /// How many policies of the literature each measured engine has, taken in the order of their numbers.
 fn counts() -> [usize; 3] {
@@ -59,38 +69,35 @@ pub fn engines(work: &Path) -> Result<Vec<(PathBuf, String)>, Error> {
 }
 
 /// The script that measures in the guest. For each engine it prints the number of its policies of the literature,
-/// and what `load engine` prints.
-pub fn script() -> String {
+/// and what `load engine` prints with this command.
+pub fn script(command: &str) -> String {
     // At first the kernel is still busy with its own boot.
     let mut text = String::from("#!/bin/sh -e\nsleep 5\n");
     for policies in counts() {
-        writeln!(text, "echo {policies}\nload engine {} {PIPE}", place(policies))
+        writeln!(text, "echo {policies}\nload engine {} {command}", place(policies))
             .expect("a string takes all");
     }
     text
 }
 
-impl Costs {
-    /// Reads what [`script`] prints: `POLICIES`, `LOAD ATTACH`, lines of `PROGRAM WALKED LENGTH`, an empty line, a line
-    /// that begins with what a switch takes, and what it took to have the same engine take over.
-    ///
-    /// # Errors
-    /// `Failed` where a line has another form.
-    pub fn read(text: &str) -> Result<Costs, Error> {
-        let mut lines = text.lines();
-        let mut costs = vec![];
-        while let Some(policies) = lines.next() {
-            let cost = Costs::read_one(policies, &mut lines);
-            costs.push(cost.ok_or_else(|| {
-                Error::Failed(format!(
-                    "found figures of another form than expected, for the engine with `{policies}` policies"
-                ))
-            })?);
-        }
-        Ok(Costs(costs))
+/// Reads what [`script`] prints, an engine at a time.
+fn read<'t, T>(text: &'t str, read_one: impl Fn(&str, &mut Lines<'t>) -> Option<T>) -> Result<Vec<T>, Error> {
+    let mut lines = text.lines();
+    let mut all = vec![];
+    while let Some(policies) = lines.next() {
+        let one = read_one(policies, &mut lines);
+        all.push(one.ok_or_else(|| {
+            Error::Failed(format!(
+                "found figures of another form than expected, for the engine with `{policies}` policies"
+            ))
+        })?);
     }
+    Ok(all)
+}
 
-    fn read_one<'t>(policies: &str, lines: &mut impl Iterator<Item = &'t str>) -> Option<Cost> {
+impl Load {
+    /// Reads what follows the number of policies: `LOAD ATTACH`, lines of `PROGRAM WALKED LENGTH`, an empty line.
+    fn read(policies: &str, lines: &mut Lines) -> Option<Load> {
         let (load, attach) = lines.next()?.split_once(' ')?;
         let program = |line: &str| {
             let [name, walked, length] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
@@ -100,16 +107,41 @@ impl Costs {
                 length: length.parse().ok()?,
             })
         };
-        let programs =
-            lines.by_ref().take_while(|line| !line.is_empty()).map(program).collect::<Option<_>>()?;
-        Some(Cost {
+        let programs = lines.take_while(|line| !line.is_empty()).map(program).collect::<Option<_>>()?;
+        Some(Load {
             policies: policies.parse().ok()?,
             load: load.parse().ok()?,
             attach: attach.parse().ok()?,
             programs,
-            switch: lines.next()?.split(' ').next()?.parse().ok()?,
-            take_over: lines.next()?.parse().ok()?,
         })
+    }
+
+    /// What the verifier walked in all programs.
+    fn walked(&self) -> u64 {
+        self.programs.iter().map(|program| program.walked).sum()
+    }
+
+    /// What it walked in the largest program.
+    fn largest(&self) -> u64 {
+        self.programs.iter().map(|program| program.walked).max().unwrap_or(0)
+    }
+}
+
+impl Costs {
+    /// Reads what [`script`] prints with a command: of each engine its load, a line that begins with what a switch
+    /// takes, and what it took to have the same engine take over.
+    ///
+    /// # Errors
+    /// `Failed` where a line has another form.
+    pub fn read(text: &str) -> Result<Costs, Error> {
+        let cost = |policies: &str, lines: &mut Lines| {
+            Some(Cost {
+                of: Load::read(policies, lines)?,
+                switch: lines.next()?.split(' ').next()?.parse().ok()?,
+                take_over: lines.next()?.parse().ok()?,
+            })
+        };
+        Ok(Costs(read(text, cost)?))
     }
 
     /// The figures as the text of a CSV file.
@@ -119,8 +151,8 @@ impl Costs {
              policies of the literature, verified, largest, load, attach, a switch, take over\n"
         );
         for cost in &self.0 {
-            let Cost { policies, load, attach, switch, take_over, .. } = cost;
-            let (walked, largest) = (cost.walked(), cost.largest());
+            let Cost { of: Load { policies, load, attach, .. }, switch, take_over } = cost;
+            let (walked, largest) = (cost.of.walked(), cost.of.largest());
             writeln!(csv, "{policies}, {walked}, {largest}, {load}, {attach}, {switch}, {take_over}")
                 .expect("a string takes all");
         }
@@ -132,7 +164,7 @@ impl Costs {
         let mut csv = format!(
             "# Linux {kernel}, instructions\npolicies of the literature, program, walked, length when verified\n"
         );
-        for Cost { policies, programs, .. } in &self.0 {
+        for Cost { of: Load { policies, programs, .. }, .. } in &self.0 {
             for Program { name, walked, length } in programs {
                 writeln!(csv, "{policies}, {name}, {walked}, {length}").expect("a string takes all");
             }
@@ -147,8 +179,8 @@ impl Costs {
             "policies of the literature", "verified", "largest", "load", "attach", "a switch", "take over"
         );
         for cost in &self.0 {
-            let Cost { policies, load, attach, switch, take_over, .. } = cost;
-            let (walked, largest) = (cost.walked(), cost.largest());
+            let Cost { of: Load { policies, load, attach, .. }, switch, take_over } = cost;
+            let (walked, largest) = (cost.of.walked(), cost.of.largest());
             writeln!(
                 table,
                 "{policies:<28} {walked:>10} {largest:>10} {load:>15} {attach:>14} {switch:>9} {take_over:>15}"
@@ -156,6 +188,16 @@ impl Costs {
             .expect("a string takes all");
         }
         table
+    }
+}
+
+impl Loads {
+    /// Reads what [`script`] prints without a command.
+    ///
+    /// # Errors
+    /// `Failed` where a line has another form.
+    pub fn read(text: &str) -> Result<Loads, Error> {
+        Ok(Loads(read(text, Load::read)?))
     }
 
     /// In words, each figure that is more than `percent` above the figure of the CSV file `kept`, and each engine that
@@ -166,12 +208,12 @@ impl Costs {
             .lines()
             .filter_map(|line| line.split(", ").map(|figure| figure.parse().ok()).collect())
             .collect();
-        for cost in &self.0 {
-            let Some(kept) = kept.iter().find(|kept| kept[0] == cost.policies as u64) else {
-                rises.push(format!("found no figures of the engine with {} policies", cost.policies));
+        for load in &self.0 {
+            let Some(kept) = kept.iter().find(|kept| kept[0] == load.policies as u64) else {
+                rises.push(format!("found no figures of the engine with {} policies", load.policies));
                 continue;
             };
-            let now = [cost.policies as u64, cost.walked(), cost.largest(), cost.load];
+            let now = [load.policies as u64, load.walked(), load.largest(), load.load];
             let what = [
                 "policies",
                 "instructions walked",
@@ -183,24 +225,12 @@ impl Costs {
                     rises.push(format!(
                         "with {} policies of the literature: found {now} {what}, expected at most {percent} % more \
                          than {kept}",
-                        cost.policies
+                        load.policies
                     ));
                 }
             }
         }
         rises
-    }
-}
-
-impl Cost {
-    /// What the verifier walked in all programs.
-    fn walked(&self) -> u64 {
-        self.programs.iter().map(|program| program.walked).sum()
-    }
-
-    /// What it walked in the largest program.
-    fn largest(&self) -> u64 {
-        self.programs.iter().map(|program| program.walked).max().unwrap_or(0)
     }
 }
 
@@ -230,17 +260,19 @@ mod tests {
         }
     }
 
+    const LOADS: &str = "0\n1000 20\nengine_call 70 50\nset_up 3 3\n\n7\n2000 20\nset_up 3 3\n\n";
+
     #[test]
     fn a_rise_is_one_beyond_the_percentage() {
-        let costs = Costs::read(TEXT).unwrap();
+        let loads = Loads::read(LOADS).unwrap();
         let kept = |line: &str| {
             format!(
                 "# Linux\npolicies, verified, largest, load, attach, a switch\n{line}\n7, 3, 3, 2000, 1, 1\n"
             )
         };
-        assert_eq!(costs.rises(&kept("0, 73, 70, 971, 1, 1"), 3), [""; 0]);
-        let rises = costs.rises(&kept("0, 70, 70, 970, 1, 1"), 3);
+        assert_eq!(loads.rises(&kept("0, 73, 70, 971, 1, 1"), 3), [""; 0]);
+        let rises = loads.rises(&kept("0, 70, 70, 970, 1, 1"), 3);
         assert_eq!(rises.len(), 2, "{rises:?}");
-        assert_eq!(costs.rises("7, 3, 3, 2000, 1, 1\n", 3).len(), 1);
+        assert_eq!(loads.rises("7, 3, 3, 2000, 1, 1\n", 3).len(), 1);
     }
 }
