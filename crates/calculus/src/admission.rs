@@ -61,6 +61,12 @@ impl Admission {
         self.labels.get(edge)?.as_ref()
     }
 
+    /// The edges below a scheduler; none where no scheduler has this number.
+    pub fn below(&self, scheduler: usize) -> impl Iterator<Item = &Edge> {
+        let edges = self.links.below.get(scheduler).map_or(&[][..], Vec::as_slice);
+        edges.iter().map(|edge| &self.graph.edges[*edge])
+    }
+
     /// The hierarchy as it is, without the edges that ended; the other edges are counted anew.
     pub fn graph(&self) -> Graph {
         let live = self.graph.edges.iter().zip(&self.labels).filter(|(_, label)| label.is_some());

@@ -14,7 +14,7 @@ use crate::manager::{Manager, Peer, nowhere};
 use crate::params::{self, Reader};
 use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
 use crate::varlink::Fault;
-use hls_calculus::{Child, Edge, GraphEdge, Guarantee, Work, ceil_nanos};
+use hls_calculus::{Child, Edge, GraphEdge, Guarantee, Rational, Work, ceil_nanos};
 use hls_check::{at_least, unenforceable_budget};
 use hls_client::Texts;
 use hls_client::interface::{
@@ -357,7 +357,6 @@ impl<E: RunningEngine> Manager<E> {
         slot: Slot,
     ) -> Result<Granted, Error> {
         let tid = thread.key.tid;
-        let begins_after = self.carried_over(thread, slot.scheduler);
         let mut tree = self.tree.clone();
         if let Some(old) = tree.leases.remove(&tid) {
             tree.admission.end(old.edge.0).map_err(refused)?;
@@ -374,6 +373,7 @@ impl<E: RunningEngine> Manager<E> {
             tree.leases.insert(tid, lease);
             edge = Some(of_thread);
         }
+        let begins_after = self.carried_over(thread, slot.scheduler, &tree);
         self.carry(thread, &slot)?;
         // The move has ended the old promise to the thread, even if the new promise is the same.
         self.tree.leases.remove(&tid);
@@ -384,16 +384,25 @@ impl<E: RunningEngine> Manager<E> {
         Ok(Granted { scheduler, guarantee })
     }
 
-    /// How long `scheduler` may go on with what it promises a thread now, when the thread gets another place below it:
-    /// the scheduler ends the period in progress first. A thread that comes from elsewhere begins anew.
-    fn carried_over(&self, thread: &Thread, scheduler: usize) -> Nanos {
+    /// How long `scheduler` may go on with what it promises a thread now, when the thread gets another place below it
+    /// in `tree`. The scheduler ends the period in progress first. Or it has the thread pay for what the thread is ahead
+    /// of its share: that is no more than the share's error, so in the virtual time of the old share `delta / share`,
+    /// which passes the more slowly, the more shares there are. A thread that comes from elsewhere begins anew.
+    fn carried_over(&self, thread: &Thread, scheduler: usize, tree: &Tree) -> Nanos {
         if self.tree.of_core(thread.scheduler) != Some(scheduler) {
             return Nanos::ZERO;
         }
         let lease = self.tree.leases.get(&thread.key.tid);
         let edge = lease.map(|lease| lease.edge).or(thread.slot);
-        let promised = edge.and_then(|edge| self.tree.promised(edge).0.periodic());
-        promised.map_or(Nanos::ZERO, |promised| ceil_nanos(&promised.period))
+        match edge.map(|edge| self.tree.promised(edge).0) {
+            Some(Guarantee::Psbe { share, delta }) if share > Rational::from_integer(0.into()) => {
+                let [before, after] = [&self.tree, tree].map(|tree| tree.shares_below(scheduler).max(1));
+                ceil_nanos(&(delta / share * Rational::new(after.into(), before.into())))
+            }
+            promised => {
+                promised.and_then(|it| it.periodic()).map_or(Nanos::ZERO, |it| ceil_nanos(&it.period))
+            }
+        }
     }
 
     /// Has the engine move a thread into a place.

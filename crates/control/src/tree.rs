@@ -291,6 +291,12 @@ impl Tree {
         names.chain(places).chain(leases.map(|(tid, _)| format!("thread {tid}"))).collect()
     }
 
+    /// The sum of the shares of a scheduler's children; 0 where its policy has none.
+    pub(crate) fn shares_below(&self, scheduler: usize) -> u64 {
+        let share = |edge: &Edge| edge.params.iter().find(|(name, _)| name == SHARE).map(|(_, share)| *share);
+        self.admission.below(scheduler).filter_map(share).fold(0, u64::saturating_add)
+    }
+
     /// How many CPUs a scheduler may have at once.
     pub(crate) fn held(&self, scheduler: &Scheduler) -> u16 {
         let vps: usize = scheduler.above.iter().map(|above| above.vps.len()).sum();

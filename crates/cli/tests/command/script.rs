@@ -401,6 +401,34 @@ fixed-priority "FP" {
     assert!(times.contains(&120_000_000), "{promises:?}");
 }
 
+/// A thread with a hundredth of the shares, which had a quantum, gets half of them: the scheduler has it pay first for
+/// what it was ahead of the hundredth.
+#[test]
+fn a_share_that_replaces_a_small_one_is_promised_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("replaced.kdl").display().to_string();
+    let hierarchy = r#"machine cpus=1
+fixed-priority "FP" {
+    proportional-share "PS" priority=1 quantum="10ms" {
+        thread "encoder" share=99 { cpu-bound; }
+    }
+    time-sharing "rest" priority=0 default=#true {
+        thread "film" { cpu-bound; }
+    }
+}"#;
+    std::fs::write(&file, hierarchy).unwrap();
+    let changes =
+        script(folder.path(), "10ms ctl move film --to PS share=1\n35ms ctl message film share=99\n");
+    let Outcome { code, stdout, stderr } =
+        hls(&["run", &file, "--script", &changes, "--for", "10s", "--json"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let run: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let promises = run["guarantees"].as_array().unwrap().iter();
+    let film: Vec<_> =
+        promises.filter(|it| it["to"] == "film").filter_map(|it| it["from_ns"].as_u64()).collect();
+    assert!(film.len() == 2 && film[1] > 1_000_000_000, "{film:?}");
+}
+
 /// The scripts that the fuzzer keeps (`crates/fuzz`): each is carried out or refused, and none breaks the core.
 #[test]
 fn the_scripts_of_the_corpus_are_carried_out_or_refused() {
