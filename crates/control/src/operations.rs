@@ -385,9 +385,9 @@ impl<E: RunningEngine> Manager<E> {
     }
 
     /// How long `scheduler` may go on with what it promises a thread now, when the thread gets another place below it
-    /// in `tree`. The scheduler ends the period in progress first. Or it has the thread pay for what the thread is ahead
-    /// of its share: that is no more than the share's error, so in the virtual time of the old share `delta / share`,
-    /// which passes the more slowly, the more shares there are. A thread that comes from elsewhere begins anew.
+    /// in `tree`. The scheduler ends the period in progress first. Or it has the thread pay for what the thread is
+    /// ahead of its share. That is no more than the share's error, so in the virtual time of the old share `delta /
+    /// share`; virtual time passes the more slowly, the more shares there are. A thread from elsewhere begins anew.
     fn carried_over(&self, thread: &Thread, scheduler: usize, tree: &Tree) -> Nanos {
         if self.tree.of_core(thread.scheduler) != Some(scheduler) {
             return Nanos::ZERO;

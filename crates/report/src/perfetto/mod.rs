@@ -10,26 +10,30 @@
 //! Written as the records come, in bounded memory. A deadline is written when its job is released, ahead of its time;
 //! readers of the format sort by time. Relies on records in time order.
 
-mod wire;
+pub mod schema;
 
 use crate::hierarchy::{Node, nodes};
 use hls_monitor::event::{ObservedScheduler, ObservedVp, Record, What};
 use hls_monitor::result::{Child, Decided, Topology, VpInfo};
 use hls_units::Nanos;
+use prost::Message;
+use schema::{
+    ChildTracksOrdering, CounterDescriptor, Data, Event, FtraceEvent, FtraceEventBundle, SchedSwitch,
+    SchedWaking, Trace, TracePacket, TrackDescriptor, TrackEvent, Type, Unit,
+};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use wire::{Field, Message, counter, event, ftrace, packet, switch, trace, track, waking};
 
 /// All packets come from one writer.
-const SEQUENCE: u64 = 1;
+const SEQUENCE: u32 = 1;
 /// Tracks that hold the others.
 const CPUS: u64 = 1;
 const HIERARCHY: u64 = 2;
 /// The priority that the kernel gives an ordinary thread.
-const PRIORITY: u64 = 120;
+const PRIORITY: i32 = 120;
 /// States that the kernel gives a thread when it leaves a CPU.
-const RUNNABLE: u64 = 0;
-const SLEEPING: u64 = 1;
+const RUNNABLE: i64 = 0;
+const SLEEPING: i64 = 1;
 
 /// The number of a track; numbers of different kinds of tracks are apart.
 fn cpu_track(cpu: u16) -> u64 {
@@ -79,7 +83,7 @@ struct Cpu {
     /// The thread that runs.
     thread: Option<ObservedVp>,
     /// The thread that left last, when, and in which state of the kernel's; kept until the next thread is known.
-    leaving: Option<(ObservedVp, Nanos, u64)>,
+    leaving: Option<(ObservedVp, Nanos, i64)>,
 }
 
 /// Writes the trace while records come in.
@@ -226,11 +230,11 @@ impl<W: Write> TraceWriter<W> {
         let Some(node) = self.schedulers.get(&scheduler).copied() else { return Ok(()) };
         let Decided { followed, stale, by_urgency, by_agent, agent_ran } = *decided;
         let counters = [
-            ("decisions followed", counter::UNIT_COUNT, followed),
-            ("decisions stale", counter::UNIT_COUNT, stale),
-            ("choices by urgency", counter::UNIT_COUNT, by_urgency),
-            ("its agent asked", counter::UNIT_COUNT, by_agent),
-            ("CPU time of its agent", counter::UNIT_TIME_NS, agent_ran.0),
+            ("decisions followed", Unit::Count, followed),
+            ("decisions stale", Unit::Count, stale),
+            ("choices by urgency", Unit::Count, by_urgency),
+            ("its agent asked", Unit::Count, by_agent),
+            ("CPU time of its agent", Unit::TimeNs, agent_ran.0),
         ];
         let before = self.nodes[node].choices.replace(counters.map(|(.., value)| value));
         for (number, (name, unit, value)) in counters.into_iter().enumerate() {
@@ -301,7 +305,7 @@ impl<W: Write> TraceWriter<W> {
     }
 
     /// The VP no longer runs, if it did.
-    fn stop(&mut self, vp: ObservedVp, at: Nanos, state: u64) -> io::Result<()> {
+    fn stop(&mut self, vp: ObservedVp, at: Nanos, state: i64) -> io::Result<()> {
         let Some(cpu) = self.vps[vp.index()].running_on.take() else {
             return Ok(());
         };
@@ -333,25 +337,31 @@ impl<W: Write> TraceWriter<W> {
             self.budgets += 1;
             let by = above.map_or("machine", |above| &self.nodes[above].name);
             let name = format!("budget from {by}");
-            self.counter_track(track_number, node, &name, counter::UNIT_TIME_NS)?;
+            self.counter_track(track_number, node, &name, Unit::TimeNs)?;
         }
         self.count(track_number, at, budget.0)
     }
 
     /// Tells the name of a counter, which stands below a node.
-    fn counter_track(&mut self, number: u64, node: Option<usize>, name: &str, unit: u64) -> io::Result<()> {
-        let unit = Message::default().number(counter::UNIT, unit);
-        let descriptor = Message::default()
-            .number(track::UUID, number)
-            .number(track::PARENT_UUID, node.map_or(HIERARCHY, node_track))
-            .text(track::NAME, name)
-            .message(track::COUNTER, &unit);
-        self.packet(Nanos::ZERO, packet::TRACK_DESCRIPTOR, descriptor)
+    fn counter_track(&mut self, number: u64, node: Option<usize>, name: &str, unit: Unit) -> io::Result<()> {
+        let descriptor = TrackDescriptor {
+            uuid: number,
+            name: name.to_owned(),
+            parent_uuid: Some(node.map_or(HIERARCHY, node_track)),
+            counter: Some(CounterDescriptor { unit: unit.into() }),
+            ..TrackDescriptor::default()
+        };
+        self.packet(Nanos::ZERO, Data::TrackDescriptor(descriptor))
     }
 
-    fn count(&mut self, track_number: u64, at: Nanos, value: u64) -> io::Result<()> {
-        let value = Message::default().number(event::COUNTER_VALUE, value.min(i64::MAX as u64));
-        self.event(track_number, at, event::COUNTER, value)
+    fn count(&mut self, track: u64, at: Nanos, value: u64) -> io::Result<()> {
+        let value = i64::try_from(value).unwrap_or(i64::MAX);
+        self.event(
+            track,
+            at,
+            Type::Counter,
+            TrackEvent { counter_value: Some(value), ..TrackEvent::default() },
+        )
     }
 
     fn wake(&mut self, vp: ObservedVp, at: Nanos) -> io::Result<()> {
@@ -359,11 +369,8 @@ impl<W: Write> TraceWriter<W> {
         if !is_thread {
             return Ok(());
         }
-        let woken = Message::default()
-            .text(waking::COMM, name)
-            .number(waking::PID, pid(Some(vp)))
-            .number(waking::PRIO, PRIORITY);
-        self.kernel_event((0, vp), at, ftrace::SCHED_WAKING, woken)
+        let woken = SchedWaking { comm: name.clone(), pid: pid(Some(vp)), prio: PRIORITY };
+        self.kernel_event((0, vp), at, Event::SchedWaking(woken))
     }
 
     /// Writes the switch on `cpu` from the thread that left it last to `next`, `None` for idle.
@@ -384,59 +391,48 @@ impl<W: Write> TraceWriter<W> {
     fn sched_switch(
         &mut self,
         cpu: u16,
-        (before, state): (Option<ObservedVp>, u64),
+        (before, state): (Option<ObservedVp>, i64),
         next: Option<ObservedVp>,
         at: Nanos,
     ) -> io::Result<()> {
-        let name = |vp: Option<ObservedVp>| vp.map_or("idle", |vp| &self.vps[vp.index()].name);
-        let switched = Message::default()
-            .text(switch::PREV_COMM, name(before))
-            .number(switch::PREV_PID, pid(before))
-            .number(switch::PREV_PRIO, PRIORITY)
-            .number(switch::PREV_STATE, state)
-            .text(switch::NEXT_COMM, name(next))
-            .number(switch::NEXT_PID, pid(next))
-            .number(switch::NEXT_PRIO, PRIORITY);
-        self.kernel_event((cpu, before.unwrap_or(ObservedVp::NONE)), at, ftrace::SCHED_SWITCH, switched)
+        let name = |vp: Option<ObservedVp>| vp.map_or("idle", |vp| &self.vps[vp.index()].name).to_owned();
+        let switched = SchedSwitch {
+            prev_comm: name(before),
+            prev_pid: pid(before),
+            prev_prio: PRIORITY,
+            prev_state: state,
+            next_comm: name(next),
+            next_pid: pid(next),
+            next_prio: PRIORITY,
+        };
+        self.kernel_event((cpu, before.unwrap_or(ObservedVp::NONE)), at, Event::SchedSwitch(switched))
     }
 
     /// An event of the kernel's, seen on a CPU while a thread ran there.
-    fn kernel_event(
-        &mut self,
-        (cpu, vp): (u16, ObservedVp),
-        at: Nanos,
-        kind: Field,
-        what: Message,
-    ) -> io::Result<()> {
-        let event = Message::default()
-            .number(ftrace::TIMESTAMP, at.0)
-            .number(ftrace::PID, pid(Some(vp)))
-            .message(kind, &what);
-        let bundle = Message::default()
-            .number(ftrace::BUNDLE_CPU, u64::from(cpu))
-            .message(ftrace::BUNDLE_EVENT, &event);
-        self.packet(at, packet::FTRACE_EVENTS, bundle)
+    fn kernel_event(&mut self, (cpu, vp): (u16, ObservedVp), at: Nanos, event: Event) -> io::Result<()> {
+        let pid = pid(Some(vp)).unsigned_abs();
+        let event = FtraceEvent { timestamp: at.0, pid, event: Some(event) };
+        self.packet(at, Data::FtraceEvents(FtraceEventBundle { cpu: cpu.into(), event: vec![event] }))
     }
 
     fn track(&mut self, number: u64, parent: Option<u64>, name: &str, rank: usize) -> io::Result<()> {
-        let descriptor = Message::default()
-            .number(track::UUID, number)
-            .text(track::NAME, name)
-            .number(track::CHILD_ORDERING, track::ORDERING_EXPLICIT)
-            .number(track::SIBLING_ORDER_RANK, rank as u64);
-        let descriptor = match parent {
-            Some(parent) => descriptor.number(track::PARENT_UUID, parent),
-            None => descriptor,
+        let descriptor = TrackDescriptor {
+            uuid: number,
+            name: name.to_owned(),
+            parent_uuid: parent,
+            child_ordering: Some(ChildTracksOrdering::Explicit.into()),
+            sibling_order_rank: Some(i32::try_from(rank).unwrap_or(i32::MAX)),
+            counter: None,
         };
-        self.packet(Nanos::ZERO, packet::TRACK_DESCRIPTOR, descriptor)
+        self.packet(Nanos::ZERO, Data::TrackDescriptor(descriptor))
     }
 
     fn slice_begin(&mut self, track: u64, at: Nanos, name: &str) -> io::Result<()> {
-        self.event(track, at, event::SLICE_BEGIN, Message::default().text(event::NAME, name))
+        self.event(track, at, Type::SliceBegin, named(name))
     }
 
     fn slice_end(&mut self, track: u64, at: Nanos) -> io::Result<()> {
-        self.event(track, at, event::SLICE_END, Message::default())
+        self.event(track, at, Type::SliceEnd, TrackEvent::default())
     }
 
     /// A mark on the track of a VP's child.
@@ -446,25 +442,25 @@ impl<W: Write> TraceWriter<W> {
 
     fn instant_at(&mut self, node: Option<usize>, at: Nanos, name: &str) -> io::Result<()> {
         let Some(node) = node else { return Ok(()) };
-        self.event(node_track(node), at, event::INSTANT, Message::default().text(event::NAME, name))
+        self.event(node_track(node), at, Type::Instant, named(name))
     }
 
     /// Completes an event of that kind and writes it.
-    fn event(&mut self, track: u64, at: Nanos, kind: u64, event: Message) -> io::Result<()> {
-        let event = event.number(event::TRACK_UUID, track).number(event::TYPE, kind);
-        self.packet(at, packet::TRACK_EVENT, event)
+    fn event(&mut self, track: u64, at: Nanos, kind: Type, event: TrackEvent) -> io::Result<()> {
+        self.packet(at, Data::TrackEvent(TrackEvent { r#type: kind.into(), track_uuid: track, ..event }))
     }
 
-    fn packet(&mut self, at: Nanos, kind: Field, content: Message) -> io::Result<()> {
-        let packet = Message::default()
-            .number(packet::TIMESTAMP, at.0)
-            .number(packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE)
-            .message(kind, &content);
-        self.out.write_all(Message::default().message(trace::PACKET, &packet).as_bytes())
+    fn packet(&mut self, at: Nanos, data: Data) -> io::Result<()> {
+        let packet = TracePacket { timestamp: at.0, trusted_packet_sequence_id: SEQUENCE, data: Some(data) };
+        self.out.write_all(&Trace { packet: vec![packet] }.encode_to_vec())
     }
 }
 
+fn named(name: &str) -> TrackEvent {
+    TrackEvent { name: Some(name.to_owned()), ..TrackEvent::default() }
+}
+
 /// A VP as a thread id of the kernel's; 0 is the idle thread.
-fn pid(vp: Option<ObservedVp>) -> u64 {
-    vp.map_or(0, |vp| u64::from(vp.0 & 0x7fff_ffff))
+fn pid(vp: Option<ObservedVp>) -> i32 {
+    vp.map_or(0, |vp| (vp.0 & 0x7fff_ffff) as i32)
 }
