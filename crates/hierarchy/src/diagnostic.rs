@@ -49,7 +49,7 @@ impl Diagnostic {
             span,
             message: on_one_line(message.into()),
             found: on_one_line(found.into()),
-            expected: expected.into(),
+            expected: on_one_line(expected.into()),
             help: None,
             first: None,
         }
@@ -67,7 +67,7 @@ impl Diagnostic {
 
     /// The diagnostic with advice, when there is any.
     pub(crate) fn help(self, advice: impl Into<Option<String>>) -> Diagnostic {
-        Diagnostic { help: advice.into(), ..self }
+        Diagnostic { help: advice.into().map(on_one_line), ..self }
     }
 }
 

@@ -212,6 +212,15 @@ proptest! {
     }
 }
 
+/// What advice quotes from a file is shown without the file's line ends.
+#[test]
+fn advice_is_on_one_line() {
+    let file = r#"time-sharing "rest" default=#true { thread "a" cgroup="/sys/fs/cgroup/x\ny"; }"#;
+    let errors = read_with(&common::policies(b""), Cpus::UnlessStated(1), file.as_bytes()).unwrap_err();
+    assert!(errors.iter().any(|error| error.help.is_some()), "{errors:?}");
+    check_answer(file.as_bytes()).unwrap();
+}
+
 /// Whatever the file: errors and warnings have places in it; a hierarchy keeps what the model promises.
 fn check_answer(bytes: &[u8]) -> Result<(), TestCaseError> {
     let source = Source::new("f", bytes);
