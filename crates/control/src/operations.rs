@@ -395,7 +395,7 @@ impl<E: RunningEngine> Manager<E> {
         let lease = self.tree.leases.get(&thread.key.tid);
         let edge = lease.map(|lease| lease.edge).or(thread.slot);
         match edge.map(|edge| self.tree.promised(edge).0) {
-            Some(Guarantee::Psbe { share, delta }) if share > Rational::from_integer(0.into()) => {
+            Some(Guarantee::Psbe { share, delta }) => {
                 let [before, after] = [&self.tree, tree].map(|tree| tree.shares_below(scheduler).max(1));
                 ceil_nanos(&(delta / share * Rational::new(after.into(), before.into())))
             }

@@ -373,12 +373,24 @@ fixed-priority "FP" {
     assert!(stdout.ends_with("run: BROKEN: 1 of 6 promises tested (second)\n"), "{stdout}");
 }
 
+/// The promises of a run with a script, all of which are kept.
+#[track_caller]
+fn kept_promises(hierarchy: &str, changes: &str, length: &str) -> Vec<serde_json::Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("replaced.kdl").display().to_string();
+    std::fs::write(&file, hierarchy).unwrap();
+    let changes = script(folder.path(), changes);
+    let Outcome { code, stdout, stderr } =
+        hls(&["run", &file, "--script", &changes, "--for", length, "--json"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let run: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    run["guarantees"].as_array().unwrap().clone()
+}
+
 /// A reservation with a period of 100 ms that has had its budget gets one with 2 ms: the scheduler ends the old period
 /// first, and the new promise begins after it.
 #[test]
 fn a_reservation_that_replaces_another_is_promised_from_its_end_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("replaced.kdl").display().to_string();
     let hierarchy = r#"machine cpus=1
 fixed-priority "FP" {
     reservation "RES" priority=1
@@ -387,16 +399,8 @@ fixed-priority "FP" {
         thread "build" { cpu-bound; }
     }
 }"#;
-    std::fs::write(&file, hierarchy).unwrap();
-    let changes = script(
-        folder.path(),
-        "10ms ctl reserve film \"RESBH 1ms 100ms\"\n20ms ctl reserve film \"RESBH 1ms 2ms\"\n",
-    );
-    let Outcome { code, stdout, stderr } =
-        hls(&["run", &file, "--script", &changes, "--for", "1s", "--json"]);
-    assert_eq!(code, Some(0), "{stderr}");
-    let run: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-    let promises = run["guarantees"].as_array().unwrap();
+    let changes = "10ms ctl reserve film \"RESBH 1ms 100ms\"\n20ms ctl reserve film \"RESBH 1ms 2ms\"\n";
+    let promises = kept_promises(hierarchy, changes, "1s");
     let times: Vec<_> = promises.iter().filter_map(|it| it["from_ns"].as_u64()).collect();
     assert!(times.contains(&120_000_000), "{promises:?}");
 }
@@ -405,8 +409,6 @@ fixed-priority "FP" {
 /// what it was ahead of the hundredth.
 #[test]
 fn a_share_that_replaces_a_small_one_is_promised_later() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("replaced.kdl").display().to_string();
     let hierarchy = r#"machine cpus=1
 fixed-priority "FP" {
     proportional-share "PS" priority=1 quantum="10ms" {
@@ -416,16 +418,10 @@ fixed-priority "FP" {
         thread "film" { cpu-bound; }
     }
 }"#;
-    std::fs::write(&file, hierarchy).unwrap();
-    let changes =
-        script(folder.path(), "10ms ctl move film --to PS share=1\n35ms ctl message film share=99\n");
-    let Outcome { code, stdout, stderr } =
-        hls(&["run", &file, "--script", &changes, "--for", "10s", "--json"]);
-    assert_eq!(code, Some(0), "{stderr}");
-    let run: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-    let promises = run["guarantees"].as_array().unwrap().iter();
+    let changes = "10ms ctl move film --to PS share=1\n35ms ctl message film share=99\n";
+    let promises = kept_promises(hierarchy, changes, "10s");
     let film: Vec<_> =
-        promises.filter(|it| it["to"] == "film").filter_map(|it| it["from_ns"].as_u64()).collect();
+        promises.iter().filter(|it| it["to"] == "film").filter_map(|it| it["from_ns"].as_u64()).collect();
     assert!(film.len() == 2 && film[1] > 1_000_000_000, "{film:?}");
 }
 

@@ -17,7 +17,7 @@ pub struct TracePacket {
     /// In nanoseconds.
     #[prost(uint64, required, tag = "8")]
     pub timestamp: u64,
-    /// Who wrote it.
+    /// The number of its writer.
     #[prost(uint32, required, tag = "10")]
     pub trusted_packet_sequence_id: u32,
     /// What it says.
@@ -66,7 +66,7 @@ pub struct TrackDescriptor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
 pub enum ChildTracksOrdering {
-    /// As the viewer likes.
+    /// In an order that the viewer chooses.
     Unknown = 0,
     /// By their ranks.
     Explicit = 3,
@@ -88,7 +88,7 @@ pub enum Unit {
     Unspecified = 0,
     /// Nanoseconds.
     TimeNs = 1,
-    /// Things.
+    /// A number of things.
     Count = 2,
 }
 

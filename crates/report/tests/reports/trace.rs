@@ -36,6 +36,11 @@ fn track_events(trace: &Trace) -> impl Iterator<Item = (u64, &TrackEvent)> {
     })
 }
 
+/// The events that give a counter its value, each with its time.
+fn counted(trace: &Trace) -> impl Iterator<Item = (u64, &TrackEvent)> {
+    track_events(trace).filter(|(_, event)| event.r#type() == Type::Counter)
+}
+
 fn kernel_events(trace: &Trace) -> impl Iterator<Item = &FtraceEvent> {
     let bundles = trace.packet.iter().filter_map(|packet| match &packet.data {
         Some(Data::FtraceEvents(bundle)) => Some(bundle),
@@ -103,7 +108,9 @@ fn the_bytes_are_those_of_the_schema() {
     support::records(15).iter().for_each(|record| writer.record(record).unwrap());
     let decided = Decided { followed: 3, by_agent: 4, agent_ran: Nanos(12_000), ..Decided::default() };
     writer.choices(Nanos::from_millis(15), ObservedScheduler(3), &decided).unwrap();
-    let trace = Trace::decode(&writer.finish(Nanos::from_millis(15)).unwrap()[..]).unwrap();
+    let written = writer.finish(Nanos::from_millis(15)).unwrap();
+    let trace = Trace::decode(&written[..]).unwrap();
+    assert_eq!(trace.encode_to_vec(), written);
     let line = |packet: &TracePacket| {
         let bytes = Trace { packet: vec![packet.clone()] }.encode_to_vec();
         bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + "\n"
@@ -142,8 +149,7 @@ fn the_switches_of_a_cpu_follow_on_each_other() {
 #[test]
 fn budgets_and_wake_ups_read_back() {
     let trace = trace_of(&support::records(20), Nanos::from_millis(20));
-    let budgets = track_events(&trace).filter(|(_, event)| event.r#type() == Type::Counter);
-    let budgets: Vec<i64> = budgets.map(|(_, event)| event.counter_value()).collect();
+    let budgets: Vec<i64> = counted(&trace).map(|(_, event)| event.counter_value()).collect();
     assert_eq!(budgets, [5_000_000, 10_000_000]);
     let units = tracks(&trace).filter_map(|track| track.counter).map(|counter| counter.unit());
     assert_eq!(units.collect::<Vec<_>>(), [Unit::TimeNs; 2]);
@@ -209,13 +215,12 @@ fn choices_read_back() {
     writer.choices(Nanos::from_millis(2), ObservedScheduler(99), &second).unwrap();
     let trace = Trace::decode(&writer.finish(Nanos::from_millis(3)).unwrap()[..]).unwrap();
     let names = names(&trace);
-    let counters = track_events(&trace).filter(|(_, event)| event.r#type() == Type::Counter);
     let value = |(at, event): (u64, &TrackEvent)| {
         (at / 1_000_000, names[&event.track_uuid].clone(), event.counter_value())
     };
     let value_at = |at, name: &str, value| (at, name.to_owned(), value);
     assert_eq!(
-        counters.map(value).collect::<Vec<_>>(),
+        counted(&trace).map(value).collect::<Vec<_>>(),
         [
             value_at(1, "decisions followed", 3),
             value_at(1, "decisions stale", 0),
