@@ -73,15 +73,20 @@ static __always_inline void begin_moment(u32 cpu, u32 v, u64 length_ns, bool is_
 }
 
 /*
- * Ends the moment on the CPU. Urgent threads pay for it. Returns a mask of that CPU, which is to decide anew. To be
- * called under the lock.
+ * Ends the moment on the CPU. Urgent threads pay for it, and so does a scheduler above the thread (core/debts.c).
+ * Returns a mask of that CPU, which is to decide anew. To be called under the lock.
  */
 HLS_GLOBAL_FUNC u64 end_moment(u32 cpu, u64 now)
 {
 	struct engine_cpu __arena *c = &domain->cpu[cpu & (HLS_MAX_CPUS - 1)];
 	u64 since = c->rescued_since_ns, paid = c->urgent_paid_ns > since ? c->urgent_paid_ns : since;
-	if (c->rescued && c->is_paid)
-		c->urgent_paid_ns = paid + MOMENT_PART * had_of_moment_ns(c, now);
+	u32 v = c->rescued;
+	if (v && v < HLS_MAX_VPS) {
+		u64 had_ns = had_of_moment_ns(c, now);
+		if (c->is_paid)
+			c->urgent_paid_ns = paid + MOMENT_PART * had_ns;
+		hls_owe(&domain->hls, v, had_ns, not_before_ns(now));
+	}
 	c->rescued = 0;
 	return 1ULL << cpu;
 }

@@ -47,7 +47,9 @@
 	OP(26, STALL, hls_stall(h, c->a, c->now_ns))                         \
 	OP(27, WRITE_PAGE, hls_write_page(h, c->a, c->b, c->value))          \
 	OP(28, RENEW_PAGES, hls_renew_pages(h, c->a, c->now_ns))             \
-	OP(29, SUSPEND, hls_suspend(h, c->a, c->b, c->now_ns))
+	OP(29, SUSPEND, hls_suspend(h, c->a, c->b, c->now_ns))               \
+	OP(30, LET_PAY, hls_let_pay(h, c->a))                                \
+	OP(31, OWE, hls_owe(h, c->a, c->value, c->now_ns))
 
 #define HLS_CALL_NUMBER(number, name, call) HLS_CALL_##name = number,
 enum hls_call_op { HLS_CALLS(HLS_CALL_NUMBER) };
@@ -61,7 +63,7 @@ enum hls_call_op { HLS_CALLS(HLS_CALL_NUMBER) };
 #define HLS_PLATFORM_CALLS                                                                              \
 	(HLS_CALL_BIT(REQUEST) | HLS_CALL_BIT(RELEASE) | HLS_CALL_BIT(STALL) | HLS_CALL_BIT(YIELD) |    \
 	 HLS_CALL_BIT(EXPIRE) | HLS_CALL_BIT(TIMERS) | HLS_CALL_BIT(STEAL) | HLS_CALL_BIT(EXPIRES_AT) | \
-	 HLS_CALL_BIT(SCHEDULE))
+	 HLS_CALL_BIT(SCHEDULE) | HLS_CALL_BIT(OWE))
 
 struct hls_call {
 	u64 now_ns;

@@ -52,6 +52,8 @@ HLS_GLOBAL_FUNC u32 check_vp(hls_t *h __arg_arena, u32 v)
 		return broken(h, HLS_BROKEN_THROTTLED, vp->parent, v, 0);
 	if (vp->suspension && (vp->state != HLS_WAITING || vp->child))
 		return broken(h, HLS_BROKEN_SUSPENDED, vp->parent, v, 0);
+	if (((vp->flags & HLS_OWES) != 0) != (vp->owed_us != 0) || (vp->owed_us && vp->state == HLS_RUNNING))
+		return broken(h, HLS_BROKEN_OWES, vp->parent, v, 0);
 	u32 code = check_trees(h, v);
 	if (code)
 		return code;

@@ -21,7 +21,8 @@
 	I(13, TREE, "a search tree is in order, balanced, and knows which CPUs its members can use")            \
 	I(14, PINNED, "a VP is pinned when it cannot use every CPU")                                            \
 	I(15, WANTING, "a scheduler's search for children that want a CPU finds exactly these")                 \
-	I(16, SUSPENDED, "a suspended VP is a thread's, and waits")
+	I(16, SUSPENDED, "a suspended VP is a thread's, and waits")                                             \
+	I(17, OWES, "a VP that owes CPU time does not run")
 /* 11 was about lost records. */
 
 #define HLS_INVARIANT_NUMBER(number, name, doc) HLS_BROKEN_##name = number,

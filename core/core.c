@@ -6,6 +6,7 @@
 #include "core.h"
 #include "several.c"
 #include "notify.c"
+#include "debts.c"
 #include "schedule.c"
 #include "tree.c"
 #include "replace.c"

@@ -89,8 +89,10 @@ enum {
 	 * it lies in search trees, which find the VPs that can use a CPU, and this flag does not change.
 	 */
 	HLS_PINNED = 32,
-	HLS_SEEKING = 64,  /* in a list: hls.seeking, or the claims of a CPU */
-	HLS_STALLED = 128, /* its last sleep was against its will (hls_stall); until its next release */
+	HLS_SEEKING = 64,   /* in a list: hls.seeking, or the claims of a CPU */
+	HLS_STALLED = 128,  /* its last sleep was against its will (hls_stall); until its next release */
+	HLS_CHANGING = 256, /* between begin_change() and the next request: neither is recorded */
+	HLS_OWES = 512,     /* owed_us is above 0; then it is not RUNNING */
 };
 
 /* Whether a thread's VP is suspended (core/suspend.c). */
@@ -117,6 +119,7 @@ enum hls_record_kind {
 	 */
 	HLS_REC_FALLBACK,
 	HLS_REC_HOLD, /* READY, but the process of its scheduler makes it wait; a: 1 for that process's agent */
+	HLS_REC_PAY,  /* it is charged for CPU time that threads below it had without a grant; a: in ns */
 };
 
 /*
@@ -188,13 +191,12 @@ struct hls_vp {
 	u32 nr_grants;
 	u32 nr_revokes; /* how often it lost its CPU while it still wanted it */
 	u8 suspension;  /* enum hls_suspension */
-	u8 changing;    /* between begin_change() and the next request: neither is recorded */
-	u8 unused[2];
-	u8 state; /* enum hls_state */
-	u8 flags;
-	u8 cpu;     /* the CPU that it has, or had last */
-	u8 level;   /* its index in the path of that CPU, while it is RUNNING */
-	u64 usable; /* CPUs that it can use: a thread's affinity; a scheduler's, all but those that it refused */
+	u8 state;       /* enum hls_state */
+	u16 flags;
+	u16 owed_us; /* CPU time for which its scheduler is charged when it is granted a CPU (debts.c) */
+	u8 cpu;      /* the CPU that it has, or had last */
+	u8 level;    /* its index in the path of that CPU, while it is RUNNING */
+	u64 usable;  /* CPUs that it can use: a thread's affinity; a scheduler's, all but those that it refused */
 	u64 granted_at; /* time of its CPU's clock when it was granted or charged last */
 	u64 ran_ns;     /* CPU time that it had until granted_at */
 	u64 param[HLS_VP_PARAMS];
@@ -226,7 +228,7 @@ struct hls_scheduler {
 	u8 hears; /* whether its policy has the hook `told` */
 	u8 slows; /* hls_policy.slows of its policy */
 	u8 page;  /* the number of its pages (user_pages.h); 0: it has none */
-	u8 unused;
+	u8 pays;  /* for what threads below it have without a grant (debts.c), if no scheduler above it does */
 	u32 pending_next;
 	u32 violation_about; /* the VP, or of the grant hook the CPU, that the hook was called about */
 	u64 timer_at;

@@ -168,7 +168,9 @@ HLS_GLOBAL_FUNC u32 begin_change(hls_t *h __arg_arena, u32 v, u64 now_ns)
 	h->now_ns = now_ns;
 	if (vp->state == HLS_RUNNING)
 		emit(h, vp, v, HLS_REC_REVOKE);
-	vp->changing = vp->state != HLS_WAITING && (vp->flags & HLS_WATCHED);
+	vp->flags &= ~HLS_CHANGING;
+	if (vp->state != HLS_WAITING && (vp->flags & HLS_WATCHED))
+		vp->flags |= HLS_CHANGING;
 	return 0;
 }
 

@@ -267,11 +267,11 @@ static __always_inline void hls_write_record(hls_t *h, u32 v, u32 cpu, u32 kind,
 /* Records a change of a VP's state, unless the VP will be back in its state in a moment (begin_change). */
 HLS_GLOBAL_FUNC u32 hls_record_change(hls_t *h __arg_arena, u32 v, u32 kind, u64 a, u64 b)
 {
-	if (unlikely(h->vp[v].changing)) {
+	if (unlikely(h->vp[v].flags & HLS_CHANGING)) {
 		if (kind == HLS_REC_RELEASE)
 			return 0;
 		if (kind == HLS_REC_REQUEST) {
-			h->vp[v].changing = 0;
+			h->vp[v].flags &= ~HLS_CHANGING;
 			return 0;
 		}
 	}

@@ -68,12 +68,14 @@ static __always_inline void grant(hls_t *h, scheduler_t *sched, u32 v, step_t *s
 	}
 }
 
-/* The VP v, which is watched, or pinned, or both, has a CPU that it did not have before. */
+/* The VP v, which is watched, or pinned, or owes CPU time, has a CPU that it did not have before. */
 HLS_RARE_FUNC u32 note_grant(hls_t *h __arg_arena, u32 v)
 {
 	hls_emit(h, v, HLS_REC_GRANT, 0, 0);
 	if (h->vp[v].flags & HLS_PINNED)
 		note_pinned_grant(h, v);
+	if (h->vp[v].flags & HLS_OWES)
+		pay(h, v);
 	return 0;
 }
 
@@ -82,7 +84,7 @@ static __always_inline void record_grant(hls_t *h, u32 v)
 {
 	vp_t *vp = in_register(&h->vp[v]);
 	vp->nr_grants++;
-	if (unlikely(vp->flags & (HLS_WATCHED | HLS_PINNED)))
+	if (unlikely(vp->flags & (HLS_WATCHED | HLS_PINNED | HLS_OWES)))
 		note_grant(h, v);
 }
 
@@ -114,17 +116,6 @@ HLS_GLOBAL_FUNC u32 revoke_below(hls_t *h __arg_arena, u32 cpu, u32 level)
 		revoke_for_good(h, v);
 	}
 	return 0;
-}
-
-/* The slice at `level` was set anew: brings first_expiry of the levels below it up to date. */
-static __always_inline void update_expiries(cpu_t *c, u32 level)
-{
-	u64 first = c->path[level].first_expiry;
-	for (u32 i = level + 1; i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
-		if (c->path[i].expires_at < first)
-			first = c->path[i].expires_at;
-		c->path[i].first_expiry = first;
-	}
 }
 
 /*

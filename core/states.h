@@ -110,6 +110,17 @@ static __always_inline u64 charge(vp_t *vp, u64 clock)
 	return used_ns;
 }
 
+/* The slice at `level` has another end than before: brings first_expiry of the levels below it up to date. */
+static __always_inline void update_expiries(cpu_t *c, u32 level)
+{
+	u64 first = c->path[level].first_expiry;
+	for (u32 i = level + 1; i < c->depth && i <= HLS_MAX_DEPTH && can_loop; i++) {
+		if (c->path[i].expires_at < first)
+			first = c->path[i].expires_at;
+		c->path[i].first_expiry = first;
+	}
+}
+
 /* The child that is RUNNING by the VP u; 0: none, or its scheduler is going to choose anew there anyway. */
 static __always_inline u32 running_below(hls_t *h, u32 u)
 {

@@ -34,7 +34,13 @@ impl<C: Calls> Built<C> {
         for cpu in 0..hierarchy.machine.cpus {
             core.add_cpu(cpu)?;
         }
-        let mut create = |s: &Scheduler| core.create_scheduler(s.policy.id, Params::from_slice(&s.params));
+        let mut create = |s: &Scheduler| {
+            let created = core.create_scheduler(s.policy.id, Params::from_slice(&s.params))?;
+            if s.owner.is_some() {
+                core.let_pay(created)?;
+            }
+            Ok(created)
+        };
         let schedulers: Vec<CoreScheduler> =
             hierarchy.schedulers.iter().map(&mut create).collect::<Result<_, _>>()?;
         let default = hierarchy.default_scheduler().unwrap_or_default();

@@ -24,6 +24,7 @@ fn what(observed: &ObservedSchedulers, kind: RecordKind) -> Option<What> {
         RecordKind::Throttle => What::Throttle,
         RecordKind::Hold { is_agent } => What::Hold { is_agent },
         RecordKind::Replenish { budget, deadline } => What::Replenish { budget, deadline },
+        RecordKind::Pay { length } => What::Pay { length },
         RecordKind::Stolen { length } => What::Stolen { length },
         RecordKind::Offline => What::Offline,
         RecordKind::Online => What::Online,

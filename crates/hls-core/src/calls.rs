@@ -139,6 +139,11 @@ impl About {
     pub fn suspend(on: bool) -> About {
         About { op: Op::Suspend, call: Call { b: u32::from(on), ..Call::default() } }
     }
+
+    /// The thread had a CPU without a grant for `length`: the topmost scheduler above it that pays is charged for it.
+    pub fn owe(length: Nanos) -> About {
+        About { op: Op::Owe, call: Call { value: length.0, ..Call::default() } }
+    }
 }
 
 /// A core that takes calls.
@@ -269,6 +274,11 @@ pub trait Calls {
     /// the present children. [`CoreError::NotFound`]: it has no pages.
     fn renew_pages(&mut self, scheduler: CoreScheduler, now: Nanos) -> Result<(), CoreError> {
         self.make(Op::RenewPages, Call::at(now, scheduler.0)).and_then(answer).map(drop)
+    }
+
+    /// The scheduler pays for what threads below it have without a grant, unless a scheduler above it does.
+    fn let_pay(&mut self, scheduler: CoreScheduler) -> Result<(), CoreError> {
+        self.make(Op::LetPay, Call { a: scheduler.0, ..Call::default() }).and_then(answer).map(drop)
     }
 
     /// Suspends a thread, or resumes it. Its scheduler sees a suspended thread as blocked, even if it is runnable. No

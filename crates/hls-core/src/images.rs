@@ -240,13 +240,12 @@ mirror! {
         pub nr_revokes: u32,
         /// 0: not suspended; 1: suspended; 2: suspended, and its thread is runnable.
         pub suspension: u8,
-        /// Whether it is between a change and the next request, neither of which is recorded.
-        pub changing: u8,
-        unused: [u8; 2],
         /// 0: WAITING, 1: READY, 2: RUNNING.
         pub state: u8,
         /// Its flags, as `core/core.h` has them.
-        pub flags: u8,
+        pub flags: u16,
+        /// What its scheduler owes, in microseconds (`core/debts.c`).
+        pub owed_us: u16,
         /// Its present or last CPU.
         pub cpu: u8,
         /// Its place in the path of that CPU.

@@ -60,7 +60,7 @@ mirror! {
 impl Op {
     /// Whether this is an event of a thread: the core never refuses one, and its result is a set of CPUs.
     pub(crate) fn is_event_of_a_thread(self) -> bool {
-        matches!(self, Op::Request | Op::Release | Op::Stall | Op::Yield)
+        matches!(self, Op::Request | Op::Release | Op::Stall | Op::Yield | Op::Owe)
     }
 }
 

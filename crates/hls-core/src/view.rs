@@ -44,6 +44,11 @@ pub enum RecordKind {
         /// Its end, absolute.
         deadline: Nanos,
     },
+    /// The VP is charged for CPU time that threads below it had without a grant.
+    Pay {
+        /// For how much.
+        length: Nanos,
+    },
     /// The CPU was used outside the hierarchy; the platform writes the record; VP 0.
     Stolen {
         /// For how long, up to about now.
@@ -402,6 +407,7 @@ fn convert(raw: &ffi::HlsRecord) -> RawRecord {
         4 => RecordKind::Release,
         5 => RecordKind::Throttle,
         11 => RecordKind::Hold { is_agent: raw.a != 0 },
+        12 => RecordKind::Pay { length: Nanos(raw.a) },
         7 => RecordKind::Stolen { length: Nanos(raw.a) },
         8 => RecordKind::Offline,
         9 => RecordKind::Online,

@@ -4,6 +4,7 @@ mod background;
 mod bvt;
 mod cbs;
 mod constant_utilisation_server;
+mod debts;
 mod deferrable_server;
 mod eevdf;
 mod fixed_priority;

@@ -118,6 +118,11 @@ pub enum What {
         /// How many at once (a renderer may miss several frames in one gap).
         count: u32,
     },
+    /// The VP is charged for CPU time that threads below it had without a grant, because others waited for them.
+    Pay {
+        /// For how much.
+        length: Nanos,
+    },
     /// Interrupts or the host took the CPU for `length`, ending now.
     Stolen {
         /// For how long.

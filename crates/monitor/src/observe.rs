@@ -44,6 +44,8 @@ pub struct Observer {
     roots: Vec<(ObservedVp, Nanos)>,
     /// The VPs with time that counts as stolen.
     stealing: Vec<(ObservedVp, Holds)>,
+    /// The VPs that may be charged for what threads below them had without a grant.
+    paying: Vec<(ObservedVp, Debt)>,
     /// The CPUs that are offline, each with the time up to which its absence has been counted as stolen.
     offline: Vec<(u16, Nanos)>,
     promises: Promises,
@@ -69,6 +71,28 @@ enum Holds {
     UnknownSince(Nanos),
 }
 
+/// CPU time for which a VP was charged though it did not have it. Its next wait for a CPU that is as long counts as
+/// stolen from it, and from all VPs below it: their scheduler has had that time already.
+#[derive(Clone, Copy, Debug, Default)]
+struct Debt {
+    left: Nanos,
+    /// Since when the VP waits, if it does; or up to when its wait has been counted.
+    waits_since: Option<Nanos>,
+}
+
+impl Debt {
+    /// How long the VP has waited for the debt, of what was not counted before `at`, and when that wait ended.
+    fn take_wait(&mut self, at: Nanos) -> (Nanos, Nanos) {
+        let Some(since) = self.waits_since.replace(at) else {
+            self.waits_since = None;
+            return (Nanos::ZERO, at);
+        };
+        let waited = at.saturating_sub(since).min(self.left);
+        self.left = self.left.saturating_sub(waited);
+        (waited, since.saturating_add(waited))
+    }
+}
+
 impl Observer {
     /// Begins at time 0 with nothing running. A VP has one promise: if several name it, only the last is tested.
     pub fn new(topology: impl Into<Arc<Topology>>, promises: Vec<Promise>) -> Observer {
@@ -81,8 +105,10 @@ impl Observer {
             .map(|(vp, _)| (vp, Nanos::ZERO))
             .collect();
         let steals = |(vp, info): (ObservedVp, &VpInfo)| info.steals.then_some((vp, Holds::None));
+        let pays = |(vp, info): (ObservedVp, &VpInfo)| info.pays.then_some((vp, Debt::default()));
         let mut observer = Observer {
             roots,
+            paying: (0..).map(ObservedVp).zip(&topology.vps).filter_map(pays).collect(),
             stealing: (0..).map(ObservedVp).zip(&topology.vps).filter_map(steals).collect(),
             planned: topology.vps.len(),
             free: Vec::new(),
@@ -127,6 +153,7 @@ impl Observer {
             || self.accounts[vp.index()].watched.is_some()
             || self.roots.iter().any(|(root, _)| *root == vp)
             || self.stealing.iter().any(|(stealing, _)| *stealing == vp)
+            || self.paying.iter().any(|(paying, _)| *paying == vp)
     }
 
     /// Takes the next record into account.
@@ -136,6 +163,7 @@ impl Observer {
         self.begin_due(at);
         self.steal_offline(at);
         self.note_stealing(vp, cpu, at, what);
+        self.note_paying(vp, at, what);
         match what {
             What::Lost => return self.lose(before, at),
             What::Stolen { length } => return self.steal(cpu, at, length),
@@ -168,6 +196,7 @@ impl Observer {
             What::Miss { count } => account.misses = account.misses.saturating_add(count),
             What::Throttle
             | What::Hold { .. }
+            | What::Pay { .. }
             | What::Replenish { .. }
             | What::Arrive
             | What::JobRelease { .. }
@@ -237,6 +266,35 @@ impl Observer {
         }
     }
 
+    /// A VP that may be charged is, or begins or ends to wait for a CPU.
+    fn note_paying(&mut self, vp: ObservedVp, at: Nanos, what: What) {
+        let Some(index) = self.paying.iter().position(|(paying, _)| *paying == vp) else { return };
+        self.steal_by_debt(index, at);
+        let debt = &mut self.paying[index].1;
+        match what {
+            What::Pay { length } => debt.left = debt.left.saturating_add(length),
+            What::Request | What::Revoke => debt.waits_since = Some(at),
+            What::Grant | What::Release => debt.waits_since = None,
+            _ => {}
+        }
+    }
+
+    /// For the promises to a VP that was charged and to those below it, counts its waits as stolen.
+    fn steal_by_debt(&mut self, index: usize, at: Nanos) {
+        let (vp, debt) = &mut self.paying[index];
+        let (length, until) = debt.take_wait(at);
+        if length == Nanos::ZERO {
+            return;
+        }
+        let Child::Scheduler(payer) = self.topology.vps[vp.index()].child else { return };
+        let lineages = self.topology.lineages();
+        let is_below = |of: ObservedVp| {
+            let parent = self.topology.vps.get(of.index()).and_then(|info| info.parent);
+            parent.is_some_and(|parent| lineages[parent.index()].contains(&payer))
+        };
+        self.promises.steal_of(until, length, |of| of == *vp || is_below(of));
+    }
+
     /// For the promises, counts as stolen what the stealing VPs had until `at`.
     fn steal_by_vps(&mut self, at: Nanos) {
         for (_, holds) in &mut self.stealing {
@@ -250,6 +308,7 @@ impl Observer {
     /// For the promises, counts as stolen what is being stolen from the root's waiting VPs, until `at`. May be called
     /// repeatedly: stretches of stolen time that overlap count once.
     fn steal_so_far(&mut self, at: Nanos) {
+        (0..self.paying.len()).for_each(|index| self.steal_by_debt(index, at));
         self.steal_by_vps(at);
         for (cpu, (vp, _)) in (0..).zip(&self.roots) {
             if let Some(State::Woken(since)) = self.accounts.get(vp.index()).map(|account| account.state) {
@@ -429,6 +488,7 @@ impl Observer {
             account.stop(clock(&self.stolen, account.last_cpu, from), State::Waiting);
         }
         self.stealing.iter_mut().for_each(|(_, holds)| *holds = Holds::UnknownSince(to));
+        self.paying.iter_mut().for_each(|(_, debt)| debt.waits_since = None);
         self.demands.values_mut().for_each(Demand::lose_track);
         self.promises.lose(from, to);
     }

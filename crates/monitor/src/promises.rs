@@ -212,6 +212,18 @@ impl Promises {
         }
     }
 
+    /// Of these VPs, those that wait for a CPU have done so for `length`, until `until`, and this counts as stolen.
+    pub fn steal_of(&mut self, until: Nanos, length: Nanos, is_one: impl Fn(ObservedVp) -> bool) {
+        for slot in self.ready.clone() {
+            if let Some(Some(entry)) = self.slots.get_mut(slot as usize)
+                && is_one(entry.promise.vp)
+            {
+                entry.monitor.steal(until, length);
+                self.note_breaches(slot);
+            }
+        }
+    }
+
     /// All records that follow are later than `at`: judges the VPs that wait for a CPU until then.
     pub fn advance(&mut self, at: Nanos) {
         for slot in self.ready.clone() {

@@ -107,6 +107,10 @@ pub struct VpInfo {
     pub guarantee: CompactString,
     /// Whether what the VP takes of a CPU counts as stolen from all others, as interrupt time does.
     pub steals: bool,
+    /// Whether the scheduler below may be charged for what its threads have without a grant ([`What::Pay`]).
+    ///
+    /// [`What::Pay`]: crate::event::What::Pay
+    pub pays: bool,
 }
 
 /// Distribution of a latency: exact count and worst, percentiles rounded up by less than 1 in 32.

@@ -251,8 +251,10 @@ impl Plan {
         let first_vp = ObservedVp::at(topology.vps.len());
         let steals =
             matches!(child, model::Child::Scheduler(child) if self.hierarchy.stealing == Some(child));
+        let is_owned = |child: usize| self.hierarchy.schedulers[child].owner.is_some();
+        let pays = matches!(child, model::Child::Scheduler(child) if is_owned(child));
         let mut add = |name: String, child| {
-            let info = VpInfo { name: name.into(), parent, child, steals, ..VpInfo::default() };
+            let info = VpInfo { name: name.into(), parent, child, steals, pays, ..VpInfo::default() };
             topology.vps.push(info);
         };
         match child {

@@ -248,6 +248,7 @@ impl Drawer<'_> {
     fn draw_event(&mut self, thread: usize) {
         let event = match self.random.below(16) {
             0..6 => Event::Call(thread, About::request()),
+            6 if self.random.once_in(4) => Event::Call(thread, About::owe(Nanos(self.random.below(4 * MS)))),
             6..9 => Event::Call(thread, About::release()),
             9 if self.random.once_in(4) => Event::Call(thread, About::suspend(true)),
             9 => Event::Call(thread, About::stall()),

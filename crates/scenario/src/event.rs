@@ -10,7 +10,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A scheduler is created and attached: as the root, or below others with a VP for each CPU that it may hold at
-    /// once.
+    /// once. If its number is odd, it pays for what threads below it have without a grant.
     Scheduler {
         /// The number that the scheduler has from now on.
         number: usize,
@@ -129,6 +129,7 @@ impl fmt::Display for AboutInWords<'_> {
             Op::Stall => f.write_str("stalls"),
             Op::Yield => f.write_str("yields"),
             Op::Suspend => f.write_str(if *b == 0 { "is resumed" } else { "is suspended" }),
+            Op::Owe => write!(f, "has had a CPU for {} without a grant", Nanos(*value)),
             Op::SetAffinity => write!(f, "is bound to CPUs {value:#b}"),
             Op::SetParam => write!(f, "has its parameter {b} set to {value}"),
             Op::Tell => write!(f, "sends message {b} with {}", Values(&Params(*params))),

@@ -110,6 +110,9 @@ impl Stage {
         self.may_wait |= self.waiting_policies.contains(&policy);
         let core = &mut self.machine.core;
         let s = core.create_scheduler(policy, params)?;
+        if number % 2 == 1 {
+            core.let_pay(s)?;
+        }
         let mut is_attached = false;
         for (above, params) in below {
             let parent = self.schedulers.get(above);

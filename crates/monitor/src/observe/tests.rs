@@ -293,6 +293,40 @@ fn what_a_stealing_vp_takes_is_no_fault_of_the_hierarchy() {
     }
 }
 
+/// A scheduler is charged for 5 that its threads had before, and so has 5 less: that breaks neither its promise nor its
+/// thread's. Only its own waits count, and no more of them than it was charged for.
+#[test]
+fn what_a_scheduler_pays_is_no_fault_of_the_hierarchy() {
+    let charged = [(5, false), (4, true), (0, true)].map(|(paid, breaks)| (true, paid, breaks));
+    for (pays, paid, breaks) in charged.into_iter().chain([(false, 5, true)]) {
+        let mut topology = topology();
+        topology.schedulers.push(SchedulerInfo { name: "owned".into(), policy: "round-robin".into() });
+        topology.vps[3] =
+            VpInfo { child: Child::Scheduler(ObservedScheduler(1)), pays, ..topology.vps[3].clone() };
+        topology.vps[4].parent = Some(ObservedScheduler(1));
+        let mut observer = Observer::new(topology, vec![promise(3, 20, 10, 0), promise(4, 20, 10, 0)]);
+        let records = [
+            (5, 4, 0, What::Request),
+            (5, 3, 0, What::Request),
+            (10, 3, 0, What::Grant),
+            (10, 3, 0, What::Pay { length: Nanos(paid) }),
+            (10, 4, 0, What::Grant),
+            (30, 4, 0, What::Revoke),
+            (30, 3, 0, What::Revoke),
+            (45, 3, 0, What::Grant),
+            (45, 4, 0, What::Grant),
+        ];
+        for (at, vp, cpu, what) in records {
+            observer.observe(&Record { at: Nanos(at), vp: ObservedVp(vp), cpu, what });
+            observer.advance(Nanos(at));
+        }
+        for result in observer.finish(Nanos(100)).guarantees {
+            assert_eq!(result.counts.short > 0, breaks, "{pays}, {paid}: {:?}", result.counts);
+            assert_eq!(result.counts.stolen > 0, !breaks, "{pays}, {paid}: {:?}", result.counts);
+        }
+    }
+}
+
 /// A VP's wait ends while `hls` still has the CPU by its reservation: the VP's time is up, or it gets another CPU. What
 /// `hls` has had of the CPU until then is stolen.
 #[test]
@@ -493,7 +527,8 @@ fn what_the_topology_does_not_have_is_ignored() {
     assert_eq!((result.threads[0].ran, result.guarantees.len()), (Nanos(2), 1));
 }
 
-/// Threads, the root, what is promised something and what steals need their records; a scheduler below them does not.
+/// Threads, the root, what is promised something, what steals and what pays need their records; a scheduler below them
+/// does not.
 #[test]
 fn schedulers_without_a_promise_need_no_records() {
     let mut topology = topology();
@@ -503,15 +538,16 @@ fn schedulers_without_a_promise_need_no_records() {
         steals,
         ..VpInfo::default()
     };
-    topology.vps.extend([of_scheduler(false), of_scheduler(true)]);
+    let pays = VpInfo { pays: true, ..of_scheduler(false) };
+    topology.vps.extend([of_scheduler(false), of_scheduler(true), pays]);
     let needed =
-        |observer: &Observer| (1..7).map(ObservedVp).filter(|vp| observer.needs_records_of(*vp)).collect();
+        |observer: &Observer| (1..8).map(ObservedVp).filter(|vp| observer.needs_records_of(*vp)).collect();
     let mut observer = Observer::new(topology, Vec::new());
     let without: Vec<_> = needed(&observer);
-    assert_eq!(without, [1, 2, 3, 4, 6].map(ObservedVp));
+    assert_eq!(without, [1, 2, 3, 4, 6, 7].map(ObservedVp));
     observer.promise(promise(5, 10, 1, 0), Nanos(0));
     let with: Vec<_> = needed(&observer);
-    assert_eq!(with, [1, 2, 3, 4, 5, 6].map(ObservedVp));
+    assert_eq!(with, [1, 2, 3, 4, 5, 6, 7].map(ObservedVp));
 }
 
 /// A promise that begins later: what its VP lacks until then breaks nothing, what it lacks afterwards does.

@@ -205,6 +205,7 @@ impl<W: Write> TraceWriter<W> {
             What::Throttle => self.instant(vp, at, "out of budget"),
             What::Hold { is_agent: true } => self.instant(vp, at, "parked"),
             What::Hold { is_agent: false } => self.instant(vp, at, "held"),
+            What::Pay { length } => self.instant(vp, at, &format!("pays {length}")),
             What::Replenish { budget, .. } => self.replenish(vp, at, budget),
             What::JobRelease { deadline } => {
                 self.instant(vp, at, "release")?;

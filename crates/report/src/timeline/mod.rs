@@ -193,6 +193,7 @@ impl Timeline {
             What::Arrive
             | What::JobDone { .. }
             | What::JobOpen { .. }
+            | What::Pay { .. }
             | What::Stolen { .. }
             | What::Lost
             | What::Offline

@@ -73,6 +73,7 @@ impl Life {
             What::Throttle | What::Hold { .. } => {
                 state != State::Waiting && (throttled.is_none() || has_process)
             }
+            What::Pay { .. } => state == State::Running,
             What::Leave => state == State::Waiting,
             What::Arrive | What::Replenish { .. } | What::JobRelease { .. } => true,
             What::JobDone { .. } | What::JobOpen { .. } | What::Miss { .. } | What::Stolen { .. } => true,

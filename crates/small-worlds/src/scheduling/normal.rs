@@ -20,7 +20,7 @@ use hls_core::limits;
 use hls_core::{Image, NodeImage, TreeNodeImage, VpImage};
 
 /// The flag of VPs that are out of budget.
-const THROTTLED: u8 = 2;
+const THROTTLED: u16 = 2;
 /// How a policy's words go into the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Words {
@@ -267,7 +267,9 @@ fn add_scheduler(digest: &mut Digest, state: &Image<'_>, s: usize, words: Words)
 fn add_vp(digest: &mut Digest, state: &Image<'_>, vp: &VpImage) {
     digest.add(u64::from(vp.parent) | u64::from(vp.child) << 32);
     digest.add(vp.usable);
-    digest.add(u64::from_ne_bytes([vp.state, vp.flags, vp.cpu, vp.suspension, 0, 0, 0, 0]));
+    let [low, high] = vp.flags.to_ne_bytes();
+    let [owed, owed_more] = vp.owed_us.to_ne_bytes();
+    digest.add(u64::from_ne_bytes([vp.state, low, high, owed, owed_more, vp.cpu, vp.suspension, 0]));
     vp.param.iter().for_each(|param| digest.add(*param));
     if vp.state == RUNNING {
         let clock = state.head.now_ns - state.cpus[usize::from(vp.cpu)].stolen_ns;
