@@ -1,7 +1,8 @@
 #!/bin/sh
 # Agents that do as they should, and agents that do not: in each case a thread has what it was promised beside them, and
 # the threads of their schedulers go on; also where their scheduler is below other schedulers that are processes, each
-# of which decides for the scheduler below it. $DEPTHS says how deep. One CPU, in exact time.
+# of which decides for the scheduler below it. $DEPTHS says how deep for the commonest cases; the others are tried below
+# one. One CPU, in exact time.
 # Engine: user-level
 . /usr/kernel/lib.sh
 . /usr/kernel/agents.sh
@@ -30,20 +31,19 @@ for depth in $DEPTHS; do
 	done
 	# The garbage may hold any worker: no worker has to get CPU time.
 	beside garbage 796
-	[ "$depth" = 1 ] || continue
-	for kind in unmap crash stop exec; do
-		beside $kind 796 2 3
-	done
-	# These decide for the least slot.
-	beside good 796 1
-	beside takeover 796 1
-	beside traced 796 1
-	beside fork 796
-	# Killed threads have a twentieth of the CPU, and a burst. Short windows make hls lose records, as kills do.
-	window=100
-	beside kills 755 2 3
-	window=20
 done
+depth=1
+for kind in unmap crash stop exec; do
+	beside $kind 796 2 3
+done
+# These decide for the least slot.
+beside good 796 1
+beside takeover 796 1
+beside traced 796 1
+beside fork 796
+# Killed threads have a twentieth of the CPU, and a burst. Short windows make hls lose records, as kills do.
+window=100
+beside kills 755 2 3
 end_hogs
 none_is_lost
 stop

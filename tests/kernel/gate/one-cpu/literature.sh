@@ -1,7 +1,7 @@
 #!/bin/sh
-# Each policy of the literature schedules threads for some seconds, with a whole CPU, and keeps its promises: one after
-# the other in one engine, which has all of them, since the guest has neither a compiler nor a cache of built engines.
-# One CPU, in exact time.
+# Each of these policies of the literature ($LITERATURE) schedules threads for some seconds, with a whole CPU, and keeps
+# its promises: one after the other in one engine, which has all policies, since the guest has neither a compiler nor a
+# cache of built engines. One CPU, in exact time.
 #
 # The files of /usr/kernel/literature have a hierarchy each. Requests build it below a root of fixed priorities, above
 # all others; its threads do there what `hls baseline` has them do. The root gives it the whole CPU: no other thread runs
@@ -97,9 +97,8 @@ export XDG_CACHE_HOME=/tmp/cache
 ALL_POLICIES=yes
 start /usr/kernel/stride.kdl --slack $slack
 answers
-for file in /usr/kernel/literature/*.kdl; do
-	policy=$(basename "$file" .kdl)
-	schedules "$file"
+for policy in $LITERATURE; do
+	schedules "/usr/kernel/literature/$policy.kdl"
 done
 none_is_lost
 stop
