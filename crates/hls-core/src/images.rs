@@ -148,7 +148,8 @@ mirror! {
         pub slows: u8,
         /// The number of its pages; 0: it has none.
         pub page: u8,
-        unused: u8,
+        /// Whether it pays for what threads below it have without a grant.
+        pub pays: u8,
         /// The next pending scheduler, or the next free one.
         pub pending_next: u32,
         /// The VP or CPU of the violating hook's call.
