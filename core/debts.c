@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * CPU time that a thread has without a grant, because a platform must let it get on (bpf/moment.h): the scheduler that
- * kept the thread waiting pays for it. Which schedulers pay is said by hls_let_pay(), and of those above the thread the
- * topmost does: otherwise the owner of one could let a thread below one part of it hold others up, and compute below
- * another part.
+ * kept the thread waiting pays for it. hls_let_pay() says which schedulers pay; of those above the thread, the topmost
+ * does: otherwise the owner of one could let a thread below one part of it hold others up, and compute below another
+ * part.
  *
  * The scheduler pays with its VP: when that is granted a CPU, it has already used as much of its slice as it owes, and
  * is charged for it as for any CPU time. So each policy takes the debt into account, and none knows of it. A VP that
- * never runs again does not pay. If the VP is RUNNING already, its slice ends so much earlier; the platform may notice
- * that as late as the slice would have ended.
+ * never runs again does not pay. If the VP is RUNNING already, its slice ends earlier by what it owes; the platform may
+ * notice that as late as the slice would have ended.
  */
 #include "states.h"
 
@@ -67,13 +67,4 @@ HLS_ENTRY u64 hls_owe(hls_t *h __arg_arena, u32 v, u64 length_ns, u64 now_ns)
 	if (vp->state == HLS_RUNNING)
 		pay(h, u);
 	return h->kick;
-}
-
-/* The scheduler s pays for what threads below it have without a grant, unless a scheduler above s does. */
-HLS_ENTRY s64 hls_let_pay(hls_t *h __arg_arena, u32 s)
-{
-	if (!s || s >= HLS_MAX_SCHEDULERS || !h->scheduler[s].policy)
-		return -HLS_E_NOT_FOUND;
-	h->scheduler[s].pays = true;
-	return 0;
 }

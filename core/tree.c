@@ -109,6 +109,15 @@ HLS_ENTRY s64 hls_destroy_scheduler(hls_t *h __arg_arena, u32 s)
 	return 0;
 }
 
+/* The scheduler s pays for what threads below it have without a grant (debts.c), unless a scheduler above s does. */
+HLS_ENTRY s64 hls_let_pay(hls_t *h __arg_arena, u32 s)
+{
+	if (!scheduler_exists(h, s))
+		return -HLS_E_NOT_FOUND;
+	h->scheduler[s].pays = true;
+	return 0;
+}
+
 /* Adds a VP to those that its child scheduler holds of its parents. */
 static void add_up(hls_t *h, u32 v)
 {

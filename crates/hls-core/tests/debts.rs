@@ -5,7 +5,7 @@ use hls_core::{About, Calls, CoreScheduler, CoreVp};
 use hls_scenario::Machine;
 use hls_units::Nanos;
 
-/// The thread has had a CPU for so many milliseconds without a grant.
+/// The thread had a CPU for `ms` milliseconds without a grant.
 fn owe(m: &mut Machine, thread: CoreVp, ms: u64) {
     let now = m.now;
     m.core.make_about(thread, About::owe(Nanos(ms * MS)), now).unwrap();
@@ -23,14 +23,20 @@ fn beside(policy: &str, vp_params: &[u64]) -> (Machine, [CoreVp; 2]) {
     (m, threads)
 }
 
-/// The next budget is less by 4 ms, and the one after it is whole.
-#[test]
-fn a_budget_pays_once() {
+/// A sleeping thread below a scheduler that pays, which has 10 ms in every 20 ms.
+fn reserved() -> (Machine, CoreVp) {
     let mut m = Machine::new(1, None);
     let root = m.root("reservation", &[]);
     let reserved = m.below(root, &[10 * MS, 20 * MS], "round-robin", &[100 * MS]);
     m.core.let_pay(reserved).unwrap();
-    let a = m.thread(reserved, &[]);
+    let thread = m.thread(reserved, &[]);
+    (m, thread)
+}
+
+/// The next budget is less by 4 ms, and the one after it is whole.
+#[test]
+fn a_budget_pays_once() {
+    let (mut m, a) = reserved();
     m.wake(a);
     assert_eq!(timeline(&mut m, &[a], 15), "aaaaaaaaaa.....");
     owe(&mut m, a, 4);
@@ -39,14 +45,10 @@ fn a_budget_pays_once() {
     assert_eq!(m.ran_ms(a), 26.0, "it is charged, but has not run");
 }
 
-/// Its slice ends so much earlier, and it is not asked to pay again.
+/// Its slice ends 4 ms earlier, and the next one is whole.
 #[test]
 fn a_running_scheduler_pays_at_once() {
-    let mut m = Machine::new(1, None);
-    let root = m.root("reservation", &[]);
-    let reserved = m.below(root, &[10 * MS, 20 * MS], "round-robin", &[100 * MS]);
-    m.core.let_pay(reserved).unwrap();
-    let a = m.thread(reserved, &[]);
+    let (mut m, a) = reserved();
     m.run_to(Nanos(100 * MS));
     m.wake(a);
     assert_eq!(timeline(&mut m, &[a], 3), "aaa");
@@ -54,7 +56,7 @@ fn a_running_scheduler_pays_at_once() {
     assert_eq!(timeline(&mut m, &[a], 37), "aaa..............aaaaaaaaaa..........");
 }
 
-/// Whatever the policy: the scheduler that pays has so much less than its sibling, but for a quantum of each.
+/// Whatever the policy: the scheduler that pays 160 ms has 160 ms less than its sibling, but for a quantum of each.
 #[test]
 fn a_share_pays() {
     for policy in ["proportional-share", "bvt", "stride", "sfq", "eevdf", "linux-eevdf"] {

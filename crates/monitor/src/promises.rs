@@ -204,21 +204,21 @@ impl Promises {
     /// there.
     pub fn steal(&mut self, cpu: u16, at: Nanos, length: Nanos) {
         let held_up = self.running.get(usize::from(cpu)).into_iter().flatten().chain(&self.ready);
-        for slot in held_up.copied().collect::<Vec<_>>() {
-            if let Some(Some(entry)) = self.slots.get_mut(slot as usize) {
-                entry.monitor.steal(at, length);
-                self.note_breaches(slot);
-            }
-        }
+        self.steal_from(held_up.copied().collect(), at, length);
     }
 
-    /// Of these VPs, those that wait for a CPU have done so for `length`, until `until`, and this counts as stolen.
+    /// Of the VPs for which `is_one` is true, those that wait for a CPU have done so for `length`, until `until`. This
+    /// counts as stolen.
     pub fn steal_of(&mut self, until: Nanos, length: Nanos, is_one: impl Fn(ObservedVp) -> bool) {
-        for slot in self.ready.clone() {
-            if let Some(Some(entry)) = self.slots.get_mut(slot as usize)
-                && is_one(entry.promise.vp)
-            {
-                entry.monitor.steal(until, length);
+        let watched = |slot: &u32| self.slots.get(*slot as usize)?.as_ref().map(|entry| entry.promise.vp);
+        let waiting = self.ready.iter().filter(|slot| watched(slot).is_some_and(&is_one)).copied().collect();
+        self.steal_from(waiting, until, length);
+    }
+
+    fn steal_from(&mut self, slots: Vec<u32>, at: Nanos, length: Nanos) {
+        for slot in slots {
+            if let Some(Some(entry)) = self.slots.get_mut(slot as usize) {
+                entry.monitor.steal(at, length);
                 self.note_breaches(slot);
             }
         }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Agents that do as they should, and agents that do not: in each case a thread has what it was promised beside them, and
 # the threads of their schedulers go on; also where their scheduler is below other schedulers that are processes, each
-# of which decides for the scheduler below it. $DEPTHS says how deep for the commonest cases; the others are tried below
-# one. One CPU, in exact time.
+# of which decides for the scheduler below it. $DEPTHS says how deep in the commonest cases; the others are tried with one
+# such scheduler. One CPU, in exact time.
 # Engine: user-level
 . /usr/kernel/lib.sh
 . /usr/kernel/agents.sh
