@@ -61,6 +61,11 @@ impl Admission {
         self.labels.get(edge)?.as_ref()
     }
 
+    /// An edge; `None` where no edge has this number.
+    pub fn edge(&self, edge: usize) -> Option<&Edge> {
+        self.label(edge).map(|_| &self.graph.edges[edge])
+    }
+
     /// The edges below a scheduler; none where no scheduler has this number.
     pub fn below(&self, scheduler: usize) -> impl Iterator<Item = &Edge> {
         let edges = self.links.below.get(scheduler).map_or(&[][..], Vec::as_slice);

@@ -303,6 +303,12 @@ pub trait RunningEngine: Readings {
         None
     }
 
+    /// The time of the run.
+    ///
+    /// # Errors
+    /// The run has ended.
+    fn now(&mut self) -> Result<Nanos, EngineError>;
+
     /// Makes a change.
     ///
     /// # Errors

@@ -29,6 +29,7 @@ mod operations;
 mod params;
 mod people;
 mod policies;
+mod resting;
 mod server;
 mod service;
 mod socket;

@@ -5,9 +5,9 @@
 
 use crate::changes::{Changes, between, change};
 use crate::engine::{DisabledPolicies, PolicyDisabled, Promisee, RunningEngine, Thread};
-use crate::error::{Error, refused};
+use crate::error::Error;
 use crate::loaded::{LoadedPolicy, known, policy_of, presets};
-use crate::tree::{Layout, Lost, Tree};
+use crate::tree::{Layout, Lease, Lost, Tree};
 use hls_calculus::Mode;
 use hls_client::interface::{Change, Kind};
 use hls_engine::ThreadKey;
@@ -114,6 +114,7 @@ impl<E: RunningEngine> Manager<E> {
         known.lost = Some(Lost { policy, params: had, violation });
         // The fallback is a policy that the calculus knows by its name.
         let to = graph_scheduler(&known.name, info, None, params);
+        let _ = tree.end_resting(|it| it.scheduler == at);
         let _ = tree.admission.fall_back(at, to);
         self.commit(tree);
     }
@@ -125,6 +126,7 @@ impl<E: RunningEngine> Manager<E> {
     /// The run has ended: what happened to its threads is not known.
     pub fn sweep(&mut self) -> Result<(), Error> {
         self.note_disabled_policies();
+        self.end_rests()?;
         self.end_leases()?;
         self.remove_abandoned()?;
         self.end_suspensions()
@@ -141,6 +143,21 @@ impl<E: RunningEngine> Manager<E> {
         if has_promoted || !self.suspensions.is_empty() { self.sweep() } else { Ok(()) }
     }
 
+    /// Ends the places that have rested long enough.
+    pub(crate) fn end_rests(&mut self) -> Result<(), Error> {
+        if self.tree.resting.is_empty() {
+            return Ok(());
+        }
+        let now = self.engine.now()?;
+        self.tree.rests_seen_at = now;
+        if self.tree.resting.values().any(|it| it.until <= now) {
+            let mut tree = self.tree.clone();
+            tree.end_resting(|it| it.until <= now)?;
+            self.commit(tree);
+        }
+        Ok(())
+    }
+
     /// Ends the guarantees of threads that have ended.
     pub(crate) fn end_leases(&mut self) -> Result<(), Error> {
         let keys: Vec<ThreadKey> = self.tree.leases.values().map(|lease| lease.key).collect();
@@ -148,13 +165,14 @@ impl<E: RunningEngine> Manager<E> {
         if gone.is_empty() {
             return Ok(());
         }
+        let now = self.engine.now()?;
         let mut tree = self.tree.clone();
         let of_gone = gone.iter().filter_map(|tid| {
             self.tree.leases.remove(tid);
-            Some(tree.leases.remove(tid)?.edge.0)
+            tree.leases.remove(tid)
         });
-        let ended: Vec<usize> = of_gone.collect();
-        tree.admission.end_threads(&ended).map_err(refused)?;
+        let left: Vec<Lease> = of_gone.collect();
+        tree.leave(&left, now)?;
         self.commit(tree);
         let released = |tid: u32| Change { thread: Some(tid), ..change(Kind::Released) };
         self.changes.add(|| gone.into_iter().map(released));

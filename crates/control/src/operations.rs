@@ -12,9 +12,10 @@ use crate::error::{Case, Error, Refusal, not_taken, refused};
 use crate::loaded::policy_of;
 use crate::manager::{Manager, Peer, nowhere};
 use crate::params::{self, Reader};
+use crate::resting::lasts;
 use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
 use crate::varlink::Fault;
-use hls_calculus::{Child, Edge, GraphEdge, Guarantee, Rational, Work, ceil_nanos};
+use hls_calculus::{Child, Edge, GraphEdge, Guarantee, Rational, Work};
 use hls_check::{at_least, unenforceable_budget};
 use hls_client::Texts;
 use hls_client::interface::{
@@ -123,6 +124,7 @@ impl<E: RunningEngine> Manager<E> {
         let (parent, above) = self.tree.find(below)?;
         self.may_change_below(who, parent)?;
         self.may_create(who, name)?;
+        may_place(who, &self.tree)?;
         let Policy { info: policy, declared } = policy_of(&self.policies, policy)?;
         let (policy, declared) = (*policy, declared.clone());
         self.may_have_pages(who, policy)?;
@@ -200,8 +202,10 @@ impl<E: RunningEngine> Manager<E> {
         let mut tree = self.tree.clone();
         let removed = tree.schedulers[number].take();
         let Some(removed) = removed else { return Ok(()) };
+        let now = self.engine.now()?;
+        tree.end_resting(|it| it.scheduler == number)?;
         for above in &removed.above {
-            tree.admission.end(above.edge.0).map_err(refused)?;
+            tree.leave_by(&removed, above.edge, now, &Work::of(MOST_STEPS_OF_A_USER))?;
         }
         tree.admission.destroy(number).map_err(refused)?;
         tear_down(&mut self.engine, &mut self.tree, number, &removed)?;
@@ -358,8 +362,13 @@ impl<E: RunningEngine> Manager<E> {
     ) -> Result<Granted, Error> {
         let tid = thread.key.tid;
         let mut tree = self.tree.clone();
-        if let Some(old) = tree.leases.remove(&tid) {
-            tree.admission.end(old.edge.0).map_err(refused)?;
+        match tree.leases.remove(&tid) {
+            // Its scheduler goes on with the thread.
+            Some(old) if old.slot.scheduler == slot.scheduler => {
+                tree.admission.end(old.edge.0).map_err(refused)?;
+            }
+            Some(old) => tree.leave(&[old], self.engine.now()?)?,
+            None => {}
         }
         let Some(to) = tree.scheduler(slot.scheduler) else { return Err(nowhere(thread)) };
         let scheduler = to.name.clone();
@@ -394,15 +403,9 @@ impl<E: RunningEngine> Manager<E> {
         }
         let lease = self.tree.leases.get(&thread.key.tid);
         let edge = lease.map(|lease| lease.edge).or(thread.slot);
-        match edge.map(|edge| self.tree.promised(edge).0) {
-            Some(Guarantee::Psbe { share, delta }) => {
-                let [before, after] = [&self.tree, tree].map(|tree| tree.shares_below(scheduler).max(1));
-                ceil_nanos(&(delta / share * Rational::new(after.into(), before.into())))
-            }
-            promised => {
-                promised.and_then(|it| it.periodic()).map_or(Nanos::ZERO, |it| ceil_nanos(&it.period))
-            }
-        }
+        let [before, after] = [&self.tree, tree].map(|tree| tree.shares_below(scheduler).max(1));
+        let pace = Rational::new(after.into(), before.into());
+        edge.map_or(Nanos::ZERO, |edge| lasts(&self.tree.promised(edge).0, &pace))
     }
 
     /// Has the engine move a thread into a place.
@@ -442,10 +445,11 @@ impl<E: RunningEngine> Manager<E> {
             }
             let above = edge.parent.and_then(|parent| tree.scheduler(parent));
             let infos = above.map_or(&[][..], |above| &above.policy.vp_params);
+            let more = edge.parent.map_or_else(String::new, |parent| tree.until_rests_end(parent));
             let mut graph = tree.admission.graph();
             graph.edges.push(edge);
             let case = Case { graph, mode: tree.mode, infos, values: values.to_vec() };
-            Error::Refused(Refusal { reason: problem.message, case: Some(Box::new(case)) })
+            Error::Refused(Refusal { reason: problem.message + &more, case: Some(Box::new(case)) })
         })
     }
 
@@ -488,12 +492,14 @@ fn work_for(who: Peer) -> Work {
     if who.is_root() { Work::unlimited() } else { Work::of(MOST_STEPS_OF_A_USER) }
 }
 
-/// Whether the user may place one more thread.
+/// Whether the user may have one more place outside the default scheduler. Places that rest are among the user's.
 fn may_place(who: Peer, tree: &Tree) -> Result<(), Error> {
-    let own = tree.leases.values().filter(|lease| lease.placer == who.uid).count();
-    if who.is_root() || own < MAX_THREADS_OF_A_USER {
+    let threads = tree.leases.values().filter(|lease| lease.placer == who.uid).count();
+    let resting = tree.resting.values().filter(|it| it.placer == Some(who.uid)).count();
+    if who.is_root() || threads + resting < MAX_THREADS_OF_A_USER {
         return Ok(());
     }
-    let found = format!("found {own} threads that user {} has placed", who.uid);
-    Err(Error::InUse(format!("{found}, expected at most {MAX_THREADS_OF_A_USER}")))
+    let found = format!("found {threads} threads that user {} has placed", who.uid);
+    let left = if resting == 0 { String::new() } else { format!(" and {resting} places that still count") };
+    Err(Error::InUse(format!("{found}{left}, expected at most {MAX_THREADS_OF_A_USER}")))
 }

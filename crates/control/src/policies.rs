@@ -444,6 +444,8 @@ fn with_policy(
     (scheduler.policy, scheduler.params) = (*info, named(&info.scheduler_params, &own));
     let id = scheduler.id;
     let by = graph_scheduler(&scheduler.name, info, declared.as_ref(), scheduler.params.clone());
+    // All children begin anew with the other policy.
+    tree.end_resting(|it| it.scheduler == at)?;
     tree.admission.replace(at, by).map_err(refused)?;
     Ok((tree, id, Params::from_slice(&own)))
 }

@@ -54,6 +54,10 @@ pub(crate) struct Tree {
     pub(crate) slots: BTreeMap<GraphEdge, Slot>,
     /// Threads that a request placed, by their numbers in the system.
     pub(crate) leases: BTreeMap<u32, Lease>,
+    /// Places that count though nothing is there any more.
+    pub(crate) resting: BTreeMap<GraphEdge, Resting>,
+    /// When these places were last looked at, by the engine's time.
+    pub(crate) rests_seen_at: Nanos,
     pub(crate) default: usize,
     pub(crate) service: Option<usize>,
     pub(crate) added: Vec<usize>,
@@ -126,6 +130,17 @@ pub(crate) struct Lease {
     pub(crate) placer: u32,
 }
 
+/// A place that rests (`resting`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resting {
+    /// The scheduler above it.
+    pub(crate) scheduler: usize,
+    /// The user that placed or created what was there; `None`: the file had it.
+    pub(crate) placer: Option<u32>,
+    /// It rests until then, by the engine's time.
+    pub(crate) until: Nanos,
+}
+
 impl Tree {
     /// Why no request may destroy the scheduler; `None`: a request may.
     pub(crate) fn why_it_stays(&self, number: usize, scheduler: &Scheduler) -> Option<&'static str> {
@@ -153,6 +168,8 @@ impl Tree {
             schedulers: Vec::new(),
             slots: BTreeMap::new(),
             leases: BTreeMap::new(),
+            resting: BTreeMap::new(),
+            rests_seen_at: Nanos::ZERO,
             default,
             service,
             added,

@@ -6,6 +6,7 @@ use crate::support::{
 use hls_calculus::GraphEdge;
 use hls_control::{Error, Manager, Peer, Promisee};
 use hls_core::{CoreScheduler, Params};
+use hls_units::Nanos;
 
 const ROOT: Peer = Peer::ROOT;
 
@@ -36,7 +37,25 @@ fn a_reservation_begins_and_ends() {
     manager.release(ROOT, BOBS).unwrap();
     assert_eq!(place(&mut manager, BOBS), at("rest", "NULL"));
     manager.release(ROOT, BOBS).unwrap();
+    manager.engine().pass(Nanos::from_millis(30));
     manager.reserve(ROOT, ALICES[0], "RESBS 12ms 30ms", None).unwrap();
+}
+
+/// A thread that leaves may have had its whole budget of the present period: the place counts until that is over. Where
+/// the thread stays below the scheduler, that scheduler goes on with the thread, and nothing is left behind.
+#[test]
+fn a_place_counts_until_its_period_is_over() {
+    let mut manager = manager();
+    let reserve = |it: &mut Manager<Native>| it.reserve(ROOT, ALICES[0], "RESBH 12ms 30ms", None);
+    manager.reserve(ROOT, BOBS, "RESBH 5ms 50ms", None).unwrap();
+    manager.reserve(ROOT, BOBS, "RESBH 12ms 30ms", None).unwrap();
+    manager.release(ROOT, BOBS).unwrap();
+    let error = refused(&mut manager, "140% > 100%", reserve);
+    assert!(error.to_string().contains("; 1 place that was left still counts, for "), "{error}");
+    manager.engine().pass(Nanos::from_millis(29));
+    refused(&mut manager, "1 place that was left still counts, for 9", reserve);
+    manager.engine().pass(Nanos::from_millis(1));
+    reserve(&mut manager).unwrap();
 }
 
 #[test]
@@ -92,6 +111,8 @@ fn a_user_places_a_limited_number_of_threads() {
     manager.move_thread(ALICE, first, "RR", &none).unwrap();
     // The threads end: others have room.
     (first..first + MOST).for_each(|tid| manager.engine().exit(tid));
+    manager.sweep().unwrap();
+    manager.engine().pass(Nanos::from_millis(60_000));
     manager.move_thread(ALICE, ALICES[0], "RR", &none).unwrap();
 }
 
@@ -208,6 +229,8 @@ fn a_scheduler_is_created_used_and_destroyed() {
     manager.destroy(ROOT, "RR").unwrap();
     assert_eq!(still(&mut manager), before);
     manager.destroy(ROOT, "NEW").unwrap();
+    refused(&mut manager, "still counts, for", |it| it.reserve(ROOT, BOBS, "RESBH 8ms 20ms", None));
+    manager.engine().pass(Nanos::from_millis(20));
     manager.reserve(ROOT, BOBS, "RESBH 8ms 20ms", None).expect("what was given back can be given again");
 }
 
@@ -287,6 +310,7 @@ fn the_place_of_a_file_stays_promised() {
     assert_eq!(place(&mut manager, VIDEO), at("RES", "RESBH 10ms 50ms"));
     manager.release(ROOT, VIDEO).unwrap();
     // The place takes 10%, Alice 50%.
+    manager.engine().pass(Nanos::from_millis(50));
     refused(&mut manager, "> 100%", |it| it.reserve(ROOT, VIDEO, "RESBH 41ms 100ms", None));
     manager.reserve(ROOT, VIDEO, "RESBH 40ms 100ms", None).unwrap();
 }
@@ -299,6 +323,8 @@ fn a_thread_that_ends_gives_back_what_it_had() {
     manager.engine().exit(BOBS);
     // Its number goes to another thread.
     manager.engine().spawn(BOBS, Some(ALICE.uid), None);
+    refused(&mut manager, "still counts, for", |it| it.reserve(ROOT, ALICES[0], "RESBH 3ms 30ms", None));
+    manager.engine().pass(Nanos::from_millis(30));
     manager.reserve(ROOT, ALICES[0], "RESBH 3ms 30ms", None).unwrap();
     assert_eq!(place(&mut manager, BOBS), at("rest", "NULL"));
 }

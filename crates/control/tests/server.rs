@@ -6,6 +6,7 @@ use hls_client::interface::{
 };
 use hls_client::{Client, ClientError, MAX_REQUEST};
 use hls_control::Peer;
+use hls_units::Nanos;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Uid;
 use rustix::thread::set_thread_res_uid;
@@ -46,7 +47,9 @@ fn error_of(stream: &mut BufReader<UnixStream>, message: &str) -> String {
 
 #[test]
 fn a_client_does_all_that_there_is() {
-    with_server(manager(), |path| {
+    let mut manager = manager();
+    manager.engine().passes = Nanos::from_millis(30);
+    with_server(manager, |path| {
         let mut hls = Client::connect_to(path).unwrap();
         let granted = hls.call(&create("proportional-share", "PS", &[])).unwrap();
         assert_eq!((&granted.scheduler[..], &granted.guarantee[..]), ("PS", "NULL"));
@@ -385,7 +388,9 @@ fn nobody_else_waits_for_a_policy_that_was_left_out() {
 
 #[test]
 fn two_clients_at_once_share_what_there_is() {
-    with_server(manager(), |path| {
+    let mut manager = manager();
+    manager.engine().passes = Nanos::from_millis(20);
+    with_server(manager, |path| {
         // 40% are free, so two of these reservations fit, never three.
         let attempts = std::thread::scope(|scope| {
             let one = |tid: u32| {

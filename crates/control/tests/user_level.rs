@@ -9,6 +9,7 @@ use hls_client::{Client, ClientError, Pages};
 use hls_control::{Error, Manager, Peer, Socket, client_of, serve};
 use hls_core::PolicyInfo;
 use hls_core::pages::KernelPage;
+use hls_units::Nanos;
 use std::os::fd::OwnedFd;
 use std::os::linux::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -202,6 +203,7 @@ fn threads_go_to_the_default_scheduler_where_the_one_above_takes_none() {
     for tid in ALICES {
         assert_eq!(place(&mut manager, tid), at("rest", "NULL"));
     }
+    manager.engine().pass(Nanos::from_millis(20));
     manager.reserve(ROOT, BOBS, "RESBH 8ms 20ms", None).expect("what was given back can be given again");
 }
 
@@ -445,6 +447,7 @@ fn a_thread_that_promotes_itself_without_end_is_refused() {
 #[test]
 fn promotions_in_a_loop_leave_nothing() {
     let mut manager = manager();
+    manager.engine().passes = Nanos::from_millis(1_000);
     let before = still(&mut manager);
     for round in 0..400 {
         manager.promote(ALICE, "U", "ALICE", AGENT, &texts(&[])).unwrap();

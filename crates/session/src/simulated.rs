@@ -84,6 +84,10 @@ impl RunningEngine for SimulatedRun {
     /// The core with other policies; `None`: without loaded policies.
     type NextEngine = Option<Arc<Library>>;
 
+    fn now(&mut self) -> Result<Nanos, EngineError> {
+        Ok(self.simulation.now())
+    }
+
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         let (created, later) = self.changeable().carry_out(change)?;
         self.change_registry(later);

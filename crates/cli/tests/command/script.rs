@@ -315,8 +315,8 @@ fixed-priority "FP" {
         folder.path(),
         "\
 2s unload weighted-turns --evacuate
-2s ctl create round-robin C --below RES 'guarantee=RESBH 10ms 20ms' # with the core's numbers of those that went
-2s ctl create round-robin D --below C
+2020ms ctl create round-robin C --below RES 'guarantee=RESBH 10ms 20ms' # with the core's numbers of those that went
+2020ms ctl create round-robin D --below C
 ",
     );
     let args = ["run", &file, "--script", &changes, "--for", "4s", "--json", "--paranoid"];
@@ -423,6 +423,40 @@ fixed-priority "FP" {
     let film: Vec<_> =
         promises.iter().filter(|it| it["to"] == "film").filter_map(|it| it["from_ns"].as_u64()).collect();
     assert!(film.len() == 2 && film[1] > 1_000_000_000, "{film:?}");
+}
+
+/// Threads come one after the other to a scheduler that has no CPU time left over, each with a whole budget: the place
+/// of each counts for a period more. Otherwise three budgets would come within 30 ms, and a promise would break.
+#[test]
+fn threads_that_come_and_go_take_nothing_from_the_promised() {
+    let hierarchy = r#"machine cpus=1
+fixed-priority "FP" {
+    reservation "RES" priority=1 {
+        thread "film" guarantee="RESBH 20ms 40ms" { cpu-bound; }
+    }
+    time-sharing "rest" priority=0 default=#true {
+        thread "one" { cpu-bound; }
+        thread "two" { cpu-bound; }
+    }
+}"#;
+    let changes = "1ms ctl reserve one \"RESBH 10ms 20ms\"
+11ms ctl release one
+11ms ctl reserve two \"RESBH 10ms 20ms\"
+30ms ctl reserve two \"RESBH 10ms 20ms\"
+31ms ctl reserve two \"RESBH 10ms 20ms\"
+";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("come-and-go.kdl").display().to_string();
+    std::fs::write(&file, hierarchy).unwrap();
+    let changes = script(folder.path(), changes);
+    let Outcome { stdout, stderr, .. } = hls(&["run", &file, "--script", &changes, "--for", "1s"]);
+    for refused in
+        ["3: at 11ms: refused: RES: ", "4: at 30ms: refused: RES: ", "still counts, for 1ms at most"]
+    {
+        assert!(stderr.contains(refused), "{stderr}");
+    }
+    assert!(stderr.contains("31ms: thread two is below `RES`"), "{stderr}");
+    assert!(stdout.contains("run: kept: 5 promises tested, none broken"), "{stdout}");
 }
 
 /// The scripts that the fuzzer keeps (`crates/fuzz`): each is carried out or refused, and none breaks the core.

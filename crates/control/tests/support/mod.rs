@@ -61,6 +61,8 @@ fixed-priority "FP" {
 pub struct Native {
     pub core: Core,
     now: Nanos,
+    /// How much time passes before each answer to what time it is.
+    pub passes: Nanos,
     threads: BTreeMap<u32, Thread>,
     /// The core's number of the default scheduler.
     default: CoreScheduler,
@@ -137,6 +139,7 @@ impl Native {
         let native = Native {
             core,
             now: Nanos(1),
+            passes: Nanos::ZERO,
             threads: BTreeMap::new(),
             default: layout.schedulers[layout.default],
             promises: BTreeMap::new(),
@@ -379,6 +382,12 @@ fn build(policies: &[PolicySource]) -> Result<Arc<Library>, hls_policy_build::Er
 
 impl RunningEngine for Native {
     type NextEngine = Arc<Library>;
+
+    fn now(&mut self) -> Result<Nanos, EngineError> {
+        self.question()?;
+        self.now.0 += self.passes.0;
+        Ok(self.now)
+    }
 
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         match change {

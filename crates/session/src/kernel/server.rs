@@ -170,6 +170,13 @@ impl RunningEngine for RemoteRun {
         Some(Box::new(self.clone()))
     }
 
+    fn now(&mut self) -> Result<Nanos, EngineError> {
+        self.ask(|run| {
+            let now = run.engine.now().map_err(|error| EngineError::Failed(error.to_string()));
+            run.changeable().unless_ended(now)
+        })
+    }
+
     fn change(&mut self, change: HierarchyChange) -> Result<Created, EngineError> {
         self.ask(move |run| match change {
             HierarchyChange::CreateScheduler { policy, .. } if !run.engines.has(policy) => {
@@ -275,6 +282,7 @@ mod tests {
         vec![
             run.change(HierarchyChange::DestroyScheduler { scheduler }).map(drop),
             run.prepare(Vec::new(), None).map(drop),
+            run.now().map(drop),
             run.take_over(None),
             run.messenger().map(drop),
             run.make_pages(scheduler).map(drop),
