@@ -4,11 +4,12 @@
 //! are the same to the byte, since instructions run at a fixed rate and every clock follows them. With several
 //! processors, the instants at which they take turns have been seen to differ by a few nanoseconds.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::{Kernel, tsc};
+use crate::{Error, Kernel, tool, tsc};
 
 /// The machine that a guest boots on.
 #[derive(Debug, Clone)]
@@ -63,9 +64,34 @@ impl Default for Machine {
 /// The emulator's program.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
 
-/// A processor that does not claim to copy bytes in one fast instruction: emulated, that is a loop of single bytes, in
-/// which the kernel spent a third of the time that it takes to load an engine.
-const EMULATED_CPU: &str = "max,-erms,-fsrm";
+/// The flags by which a processor claims to copy, fill or compare bytes in one fast instruction. Emulated, that is a
+/// loop of single bytes, in which the kernel spent a third of the time that it takes to load an engine.
+const FAST_BYTES: [&str; 5] = ["erms", "fsrm", "fsrs", "fsrc", "fzrm"];
+
+/// What the machine's command depends on besides the machine.
+pub(crate) struct Host {
+    /// `/proc/cpuinfo`.
+    pub(crate) cpuinfo: String,
+    /// The processor that QEMU emulates.
+    cpu: String,
+}
+
+impl Host {
+    /// # Errors
+    /// QEMU is missing or fails.
+    pub(crate) fn read() -> Result<Host, Error> {
+        let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let known = tool::output(Command::new(QEMU).args(["-cpu", "help"]))?;
+        Ok(Host { cpuinfo, cpu: emulated_cpu(&known) })
+    }
+}
+
+/// A processor with all that QEMU can emulate, except the flags of fast bytes. QEMU refuses flags it does not know.
+fn emulated_cpu(help: &str) -> String {
+    let known: Vec<&str> = help.split_whitespace().collect();
+    let without = FAST_BYTES.iter().filter(|flag| known.contains(flag));
+    "max".to_owned() + &without.map(|flag| format!(",-{flag}")).collect::<String>()
+}
 
 /// The files behind the guest's three serial ports, in order: see `init.sh`.
 pub(crate) const PORTS: [&str; 3] = ["kernel.log", "output.log", "out.tar.gz"];
@@ -73,8 +99,8 @@ pub(crate) const PORTS: [&str; 3] = ["kernel.log", "output.log", "out.tar.gz"];
 /// The initramfs, in the same folder.
 pub(crate) const INITRAMFS: &str = "initramfs.cpio";
 
-/// The command that boots `machine` with what is in `folder`; `cpuinfo` is the host's `/proc/cpuinfo`.
-pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path, cpuinfo: &str) -> Command {
+/// The command that boots `machine` with what is in `folder`.
+pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path, host: &Host) -> Command {
     // Ends QEMU when this process is killed.
     let mut qemu = Command::new("setpriv");
     qemu.args(["--pdeathsig", "KILL", QEMU, "-nodefaults", "-display", "none", "-no-reboot"]);
@@ -89,21 +115,21 @@ pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path, cpuinfo
             qemu.args(["-accel", "kvm", "-cpu", "max"]);
         }
         Time::Free(Accel::Parallel) => {
-            qemu.args(["-accel", "tcg,thread=multi", "-cpu", EMULATED_CPU]);
+            qemu.args(["-accel", "tcg,thread=multi", "-cpu", &host.cpu]);
             // After an oops little works, and a failure then says nothing.
             append += " oops=panic";
         }
         Time::Free(Accel::Auto | Accel::Tcg) => {
-            qemu.args(["-accel", tcg, "-cpu", EMULATED_CPU]);
+            qemu.args(["-accel", tcg, "-cpu", &host.cpu]);
         }
         Time::Exact { shift } => {
-            qemu.args(["-accel", tcg, "-cpu", EMULATED_CPU, "-icount", &format!("shift={shift},sleep=off")]);
+            qemu.args(["-accel", tcg, "-cpu", &host.cpu, "-icount", &format!("shift={shift},sleep=off")]);
             qemu.args(["-rtc", "base=2026-01-01,clock=vm", "-seed", "1"]);
             // These would make a switch cost more than scheduling does, or a boot differ from the next.
             append += " nokaslr nowatchdog psi=0";
         }
     }
-    if let (Time::Free(Accel::Tcg | Accel::Parallel), Some(khz)) = (machine.time, tsc::khz(cpuinfo)) {
+    if let (Time::Free(Accel::Tcg | Accel::Parallel), Some(khz)) = (machine.time, tsc::khz(&host.cpuinfo)) {
         append += &format!(" tsc_early_khz={khz}");
     }
     qemu.args(["-smp", &machine.cpus.to_string()]);
@@ -114,4 +140,15 @@ pub(crate) fn command(machine: &Machine, kernel: &Kernel, folder: &Path, cpuinfo
     qemu.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(folder.join(INITRAMFS));
     qemu.args(["-append", format!("{append} {}", machine.append).trim_end()]);
     qemu
+}
+
+#[cfg(test)]
+mod tests {
+    use super::emulated_cpu;
+
+    #[test]
+    fn only_flags_that_qemu_knows_are_left_out() {
+        assert_eq!(emulated_cpu("Recognized CPUID flags:\n  3dnow erms\n  fsrm fxsr"), "max,-erms,-fsrm");
+        assert_eq!(emulated_cpu("fsrs erms fsrm fzrm fsrc"), "max,-erms,-fsrm,-fsrs,-fsrc,-fzrm");
+    }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::failed;
 use crate::host::Watch;
-use crate::machine::{self, INITRAMFS, PORTS};
+use crate::machine::{self, Host, INITRAMFS, PORTS};
 use crate::outcome::{self, CutShort, Outcome};
 use crate::{Error, Guest, Kernel, Machine, OUT, Show, Time, guest, tool, verdict};
 
@@ -35,8 +35,7 @@ pub(crate) fn run(
 ) -> Result<Outcome, Error> {
     prepare(guest, folder)?;
     let begun = Instant::now();
-    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let mut qemu = machine::command(machine, kernel, folder, &cpuinfo);
+    let mut qemu = machine::command(machine, kernel, folder, &Host::read()?);
     let messages = folder.join(MESSAGES);
     let file = File::create(&messages).map_err(failed(messages.display()))?;
     qemu.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
