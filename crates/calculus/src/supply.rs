@@ -142,6 +142,20 @@ impl Guarantee {
         windows
     }
 
+    /// For how long a child that has come to a scheduler, or left it, may have, or owe, what it is promised: to the end
+    /// of a period; or, with a share, for as long as virtual time takes to pass by what the child may be ahead.
+    pub fn settles_in(&self) -> Nanos {
+        self.settles_at_pace(&Rational::one())
+    }
+
+    /// The same where virtual time passes more slowly than it did when the guarantee was given, by the factor `pace`.
+    pub fn settles_at_pace(&self, pace: &Rational) -> Nanos {
+        match self {
+            Guarantee::Psbe { share, delta } if share.is_positive() => ceil_nanos(&(delta / share * pace)),
+            promised => promised.periodic().map_or(Nanos::ZERO, |it| ceil_nanos(&it.period)),
+        }
+    }
+
     /// How many VPs the guarantee is about.
     pub(crate) fn vps(&self) -> u16 {
         if let Guarantee::Mpr { cpus, .. } = self { *cpus } else { 1 }

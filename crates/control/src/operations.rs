@@ -12,7 +12,6 @@ use crate::error::{Case, Error, Refusal, not_taken, refused};
 use crate::loaded::policy_of;
 use crate::manager::{Manager, Peer, nowhere};
 use crate::params::{self, Reader};
-use crate::resting::lasts;
 use crate::tree::{Above, Lease, Scheduler, Slot, Tree, named, share_scale};
 use crate::varlink::Fault;
 use hls_calculus::{Child, Edge, GraphEdge, Guarantee, Rational, Work};
@@ -405,7 +404,7 @@ impl<E: RunningEngine> Manager<E> {
         let edge = lease.map(|lease| lease.edge).or(thread.slot);
         let [before, after] = [&self.tree, tree].map(|tree| tree.shares_below(scheduler).max(1));
         let pace = Rational::new(after.into(), before.into());
-        edge.map_or(Nanos::ZERO, |edge| lasts(&self.tree.promised(edge).0, &pace))
+        edge.map_or(Nanos::ZERO, |edge| self.tree.promised(edge).0.settles_at_pace(&pace))
     }
 
     /// Has the engine move a thread into a place.

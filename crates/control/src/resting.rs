@@ -8,22 +8,13 @@
 
 use crate::error::{Error, refused};
 use crate::tree::{Lease, Resting, Scheduler, Tree};
-use hls_calculus::{Child, Edge, GraphEdge, Guarantee, Rational, Work, ceil_nanos};
+use hls_calculus::{Child, Edge, GraphEdge, Work};
 use hls_units::Nanos;
-
-/// For how long a child may have, or owe, what a place promises: to the end of a period; or, with a share, for as long
-/// as virtual time takes to pass by what the child may be ahead. `pace`: how much more slowly it passes than it did.
-pub(crate) fn lasts(promised: &Guarantee, pace: &Rational) -> Nanos {
-    match promised {
-        Guarantee::Psbe { share, delta } => ceil_nanos(&(delta / share * pace)),
-        promised => promised.periodic().map_or(Nanos::ZERO, |it| ceil_nanos(&it.period)),
-    }
-}
 
 impl Tree {
     /// For how long a place rests when its child leaves.
     fn rests_for(&self, edge: GraphEdge) -> Nanos {
-        lasts(&self.promised(edge).0, &Rational::from_integer(1.into()))
+        self.promised(edge).0.settles_in()
     }
 
     /// The places below a scheduler that rest.

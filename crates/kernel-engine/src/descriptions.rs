@@ -6,6 +6,7 @@
 //! up to half a second, for moments when many threads come at once, such as the beginning of a run.
 
 use hls_engine::Turns;
+use hls_units::Nanos;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -101,6 +102,11 @@ fn nanoseconds(length: Duration) -> i64 {
 /// The CPU time that this thread has used.
 pub fn cpu_time() -> Duration {
     time(ClockId::ThreadCPUTime)
+}
+
+/// The time by the clock that the hierarchy uses.
+pub fn monotonic() -> Nanos {
+    Nanos(u64::try_from(time(ClockId::Monotonic).as_nanos()).unwrap_or(u64::MAX))
 }
 
 fn time(clock: ClockId) -> Duration {

@@ -3,7 +3,7 @@
 
 use super::Notice;
 use super::engine::Engine;
-use crate::descriptions::{Waiting, cpu_time};
+use crate::descriptions::{Waiting, cpu_time, monotonic};
 use crate::domain::{CHANGED_CGROUP, CHANGED_NAME, CHANGED_WEIGHT, Changed, ThreadEntry};
 use crate::proc;
 use crate::threads::{Known, Threads};
@@ -14,6 +14,7 @@ use hls_hierarchy::model::Child;
 use hls_monitor::event::{ObservedVp, What};
 use hls_plan::PlannedThreads;
 use hls_plan::assign::{Assignment, Instance, RealThread, Successor};
+use hls_units::Nanos;
 use std::mem;
 use std::time::Duration;
 
@@ -43,6 +44,7 @@ impl Engine {
         is_behind |= self.describe_those_that_wait(until);
         is_behind |= self.weigh_threads();
         self.look_again();
+        self.let_places_rest();
         is_behind
     }
 
@@ -254,11 +256,29 @@ impl Engine {
                 Assignment::Conflict(one, other) => {
                     self.notices.push(Notice::Conflict { tid, nodes: (one, other) });
                 }
+                Assignment::Full(node) if self.threads.assignments.counts(node).resting > 0 => {}
                 Assignment::Full(node) => self.notices.push(Notice::Full { tid, node }),
                 Assignment::Instance(_) | Assignment::Default => {}
             }
         }
         self.succeed(successor);
+    }
+
+    /// Begins and ends the rests of places that threads have left.
+    fn let_places_rest(&mut self) {
+        for successor in self.threads.assignments.pass(monotonic()) {
+            self.succeed(Some(successor));
+        }
+    }
+
+    /// From now on a place of the plan rests for so long whenever its thread has left it.
+    pub fn set_rest(&mut self, vp: ObservedVp, length: Nanos) {
+        let mut groups = self.plan.groups.iter();
+        let Some(group) = groups.find(|group| group.vps().any(|of_group| of_group == vp)) else { return };
+        if let Child::Thread(node) = self.plan.hierarchy.edge(group.edge).child {
+            let instance = vp.0 - group.first_vp.0;
+            self.threads.assignments.set_rest(Instance { node, instance }, length);
+        }
     }
 
     fn succeed(&mut self, successor: Option<Successor>) {

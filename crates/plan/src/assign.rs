@@ -8,10 +8,15 @@
 //! a mistake in the file which shows only on the machine. A node takes one thread per instance, the earliest first.
 //! Further threads wait in the default scheduler; the thread that has waited longest gets the next instance that
 //! becomes free.
+//!
+//! An instance that its thread has left *rests* for a while before it is free. A scheduler forgets a thread that
+//! leaves, so the next one, or the same one again, begins with a new budget: threads that come and go would have
+//! several budgets in one period, at the cost of others.
 
 use crate::Plan;
 use hls_hierarchy::model::{Hierarchy, Source, Who};
 use hls_hierarchy::{Glob, cgroup};
+use hls_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The parent of the kernel's own threads.
@@ -48,8 +53,8 @@ pub enum Assignment {
     Instance(Instance),
     /// The thread fits no node: it stays in the default scheduler.
     Default,
-    /// The thread fits this node, but all instances of the node are taken: it stays in the default scheduler until
-    /// one is free.
+    /// The thread fits this node, but all instances of the node are taken, or rest: it stays in the default scheduler
+    /// until one is free.
     Full(usize),
     /// The thread fits these two nodes, and maybe more: it stays in the default scheduler. Both are indices into
     /// [`Hierarchy::threads`].
@@ -72,6 +77,8 @@ pub struct Counts {
     pub held: u32,
     /// How many wait for an instance to become free.
     pub waiting: u32,
+    /// How many instances rest.
+    pub resting: u32,
 }
 
 /// Which instance, if any, each thread of the machine has.
@@ -83,6 +90,10 @@ pub struct Assignments {
     threads: HashMap<u32, KnownThread>,
     /// By process number: the processes of all known threads, and processes that were started for a node's command.
     processes: HashMap<u32, Process>,
+    /// The instances that threads have left since the last call of [`pass`](Assignments::pass).
+    left: Vec<Instance>,
+    /// The instances that rest, each with the time at which that is over.
+    resting: BTreeSet<(Nanos, Instance)>,
     /// How often a thread has begun to wait for an instance; the next thread that does gets this number plus one.
     tickets: u64,
 }
@@ -103,6 +114,8 @@ struct Rules {
 struct Node {
     count: u32,
     free: BTreeSet<u32>,
+    /// For how long an instance rests, where it does.
+    rests: BTreeMap<u32, Nanos>,
     /// The TIDs of the waiting threads, by ticket: the thread that has waited longest first.
     waiting: BTreeMap<u64, u32>,
 }
@@ -127,15 +140,55 @@ struct Process {
 impl Assignments {
     /// The state before any thread was reported.
     pub fn new(plan: &Plan) -> Assignments {
-        let node =
-            |count: &u32| Node { count: *count, free: (0..*count).collect(), waiting: BTreeMap::new() };
+        let node = |count: &u32| Node {
+            count: *count,
+            free: (0..*count).collect(),
+            rests: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+        };
         Assignments {
             rules: Rules::new(&plan.hierarchy),
             nodes: plan.instances.iter().map(node).collect(),
             threads: HashMap::new(),
             processes: HashMap::new(),
+            left: Vec::new(),
+            resting: BTreeSet::new(),
             tickets: 0,
         }
+    }
+
+    /// From now on an instance rests for so long whenever its thread has left it; at first, none does.
+    ///
+    /// # Panics
+    /// When the hierarchy has no such node.
+    pub fn set_rest(&mut self, Instance { node, instance }: Instance, length: Nanos) {
+        let rests = &mut self.nodes[node].rests;
+        if length == Nanos::ZERO {
+            rests.remove(&instance);
+        } else {
+            rests.insert(instance, length);
+        }
+    }
+
+    /// It is `now`, and every thread that has left an instance is below another scheduler. Returns which threads got an
+    /// instance that has rested long enough.
+    pub fn pass(&mut self, now: Nanos) -> Vec<Successor> {
+        for instance in std::mem::take(&mut self.left) {
+            let length = self.rest(instance).unwrap_or(Nanos::ZERO);
+            self.resting.insert((now.saturating_add(length), instance));
+        }
+        let mut successors = Vec::new();
+        while let Some(&(until, instance)) = self.resting.first()
+            && until <= now
+        {
+            self.resting.pop_first();
+            successors.extend(self.give(instance));
+        }
+        successors
+    }
+
+    fn rest(&self, Instance { node, instance }: Instance) -> Option<Nanos> {
+        self.nodes[node].rests.get(&instance).copied()
     }
 
     /// The engine has started process `tgid` for the command of `node`. To be called before the process's first thread
@@ -186,10 +239,10 @@ impl Assignments {
 
     /// How many threads fit a node; none, if there is no such node.
     pub fn counts(&self, node: usize) -> Counts {
-        self.nodes.get(node).map_or(Counts::default(), |node| Counts {
-            held: node.count - node.free.len() as u32,
-            waiting: node.waiting.len() as u32,
-        })
+        let Some(of) = self.nodes.get(node) else { return Counts::default() };
+        let resting = self.resting.iter().map(|(_, instance)| instance).chain(&self.left);
+        let resting = resting.filter(|instance| instance.node == node).count() as u32;
+        Counts { held: of.count - of.free.len() as u32 - resting, waiting: of.waiting.len() as u32, resting }
     }
 
     /// Enters a thread and its process, which belongs to the command of the parent process. Returns where the thread
@@ -223,7 +276,7 @@ impl Assignments {
         assignment
     }
 
-    /// Takes a thread's assignment from it. An instance goes to the thread that has waited longest for that node.
+    /// Takes a thread's assignment from it. Returns which thread got its instance.
     fn unassign(&mut self, tid: u32) -> Option<Successor> {
         let known = self.threads.get_mut(&tid)?;
         match std::mem::replace(&mut known.assignment, Assignment::Default) {
@@ -232,16 +285,23 @@ impl Assignments {
                 self.nodes[node].waiting.remove(&known.ticket);
                 None
             }
-            Assignment::Instance(instance) => {
-                let node = &mut self.nodes[instance.node];
-                let Some((_, tid)) = node.waiting.pop_first() else {
-                    node.free.insert(instance.instance);
-                    return None;
-                };
-                self.set_assignment(tid, Assignment::Instance(instance));
-                Some(Successor { tid, instance })
+            Assignment::Instance(instance) if self.rest(instance).is_some() => {
+                self.left.push(instance);
+                None
             }
+            Assignment::Instance(instance) => self.give(instance),
         }
+    }
+
+    /// Gives an instance to the thread that has waited longest for its node; without such a thread it is free.
+    fn give(&mut self, instance: Instance) -> Option<Successor> {
+        let node = &mut self.nodes[instance.node];
+        let Some((_, tid)) = node.waiting.pop_first() else {
+            node.free.insert(instance.instance);
+            return None;
+        };
+        self.set_assignment(tid, Assignment::Instance(instance));
+        Some(Successor { tid, instance })
     }
 
     fn set_assignment(&mut self, tid: u32, assignment: Assignment) {

@@ -3,6 +3,7 @@
 
 use hls_plan::Plan;
 use hls_plan::assign::{Assignment, Assignments, Counts, Instance, RealThread, Successor};
+use hls_units::Nanos;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 
@@ -57,7 +58,7 @@ fn every_rule_is_followed() {
     assert_eq!(told(RealThread { tid: 14, ..process(4, "init", "/") }), is(ONE, 1));
     assert_eq!(told(RealThread { tid: 15, ..process(4, "init", "/") }), Assignment::Full(ONE));
     assert_eq!(told(process(16, "pipewire", NGINX)), Assignment::Conflict(WEB, SOUND));
-    assert_eq!(map.counts(ONE), Counts { held: 2, waiting: 1 });
+    assert_eq!(map.counts(ONE), Counts { held: 2, waiting: 1, resting: 0 });
     assert_eq!(map.counts(99), Counts::default());
 }
 
@@ -104,7 +105,7 @@ fn a_waiting_thread_follows_one_that_ends_or_goes() {
     let second = Successor { tid: 14, instance: Instance { node: WEB, instance: 1 } };
     assert_eq!(map.update(&process(11, "nginx", "/")), (Assignment::Default, Some(second)));
     assert_eq!(map.update(&process(11, "nginx", NGINX)), (Assignment::Full(WEB), None), "at the end");
-    assert_eq!(map.counts(WEB), Counts { held: 2, waiting: 1 });
+    assert_eq!(map.counts(WEB), Counts { held: 2, waiting: 1, resting: 0 });
 }
 
 #[test]
@@ -260,7 +261,7 @@ fn check(
         for tid in others {
             prop_assert_eq!(map.assignment(*tid), Some(Assignment::Full(node)));
         }
-        let counts = Counts { held: first.len() as u32, waiting: others.len() as u32 };
+        let counts = Counts { held: first.len() as u32, waiting: others.len() as u32, resting: 0 };
         prop_assert_eq!(map.counts(node), counts);
     }
     for (tid, (_, fits, _)) in &account.threads {
@@ -280,4 +281,30 @@ fn check(
         prop_assert!(is_told, "{} became {:?} and nobody was told", tid, instance);
     }
     Ok(held)
+}
+
+/// A thread that leaves a place and comes again waits until the place has rested; so does any other thread.
+#[test]
+fn an_instance_that_was_left_rests() {
+    let mut map = assignments();
+    let ms = Nanos::from_millis;
+    let sound = Instance { node: SOUND, instance: 0 };
+    map.set_rest(sound, ms(30));
+    assert_eq!(map.update(&process(10, "pipewire", "/")).0, is(SOUND, 0));
+    assert_eq!(map.update(&process(10, "bash", "/")), (Assignment::Default, None));
+    assert_eq!(map.update(&process(11, "pipewire", "/")).0, Assignment::Full(SOUND));
+    assert_eq!(map.counts(SOUND), Counts { held: 0, waiting: 1, resting: 1 });
+    assert_eq!(map.pass(ms(100)), []);
+    assert_eq!(map.update(&process(10, "pipewire", "/")).0, Assignment::Full(SOUND));
+    assert_eq!(map.pass(Nanos(129_999_999)), []);
+    assert_eq!(map.pass(ms(130)), [Successor { tid: 11, instance: sound }]);
+    assert_eq!(map.counts(SOUND), Counts { held: 1, waiting: 1, resting: 0 });
+    // The same when a thread ends; and where nobody waits, the instance is free.
+    assert_eq!((map.exit(11), map.exit(10)), (None, None));
+    assert_eq!((map.pass(ms(200)), map.pass(ms(230))), (vec![], vec![]));
+    assert_eq!(map.update(&process(12, "pipewire", "/")).0, is(SOUND, 0));
+    // No longer.
+    map.set_rest(sound, Nanos::ZERO);
+    assert_eq!(map.exit(12), None);
+    assert_eq!(map.update(&process(13, "pipewire", "/")).0, is(SOUND, 0));
 }

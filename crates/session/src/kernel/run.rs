@@ -103,6 +103,9 @@ impl<'t> Run<'t> {
         }
         let devices = Devices::ask(&plan.hierarchy)?;
         let mut engine = Engine::new(plan.clone(), domain).map_err(failed)?;
+        for (vp, guarantee) in derived.watchable(plan) {
+            engine.set_rest(vp, guarantee.settles_in());
+        }
         let commands = Commands::prepare(&plan.hierarchy, &mut engine)?;
         let load = match of_load.groups.is_empty() {
             true => None,
@@ -185,8 +188,14 @@ impl<'t> Run<'t> {
         Ok(created)
     }
 
-    /// Checks what a promisee gets against this promise, from `after` later on; an empty promise ends the checks.
-    pub fn promise(&mut self, to: Promisee, promise: Promise, after: Nanos) {
+    /// Checks what a promisee gets against this promise, from `after` later on; an empty promise ends the checks. A
+    /// place of the file rests for `settles_in` when a thread leaves it.
+    pub fn promise(&mut self, to: Promisee, promise: Promise, settles_in: Nanos, after: Nanos) {
+        if let Promisee::Place(place) = to
+            && let Some(vp) = self.registry.places.vp(place)
+        {
+            self.engine.set_rest(vp, settles_in);
+        }
         let later = self.changeable().promise(to, promise, after);
         self.change_registry(later);
     }

@@ -235,8 +235,9 @@ impl RunningEngine for RemoteRun {
     /// Does not wait: questions are answered in their order.
     fn promise(&mut self, to: Promisee, guarantee: &Guarantee, after: Nanos) {
         let promise = hls_check::promise(ObservedVp::NONE, guarantee, &self.machine);
+        let settles_in = guarantee.settles_in();
         // A run that has ended promises nothing.
-        let _ = self.send(Box::new(move |run| run.promise(to, promise, after)));
+        let _ = self.send(Box::new(move |run| run.promise(to, promise, settles_in, after)));
     }
 }
 

@@ -12,13 +12,16 @@ attack() {
 	sleep 5
 	had=$((($(of "$film" ran_ns) - before) / 1000000)) took=$(($(cpu_ms) - took))
 	asked=$(ms_of hls ctl status)
+	another=$(ms_of su another -c "hls ctl status")
 	runs "under attack: $1"
 	end_attack
-	broken=$(of "$film" broken)
-	echo "$1: had $had ms of 1500, hls took $took ms, root had an answer in $asked ms; $broken promises broken"
+	broken=$(($(of "$film" broken) + $(of "$other" broken)))
+	echo "$1: had $had ms of 1500, hls took $took ms, root had an answer in $asked ms," \
+		"another user in $another ms; $broken promises broken"
 	[ "$had" -ge 1500 ] || fail "a thread had $had ms of 1500 ms while a user did: $1"
 	[ "$broken" = 0 ] || fail "a promise broke while a user did: $1"
 	[ "$asked" -lt 5000 ] || fail "root waited $asked ms for an answer while a user did: $1"
+	[ "$another" -lt 10000 ] || fail "another user waited $another ms for an answer while a user did: $1"
 }
 
 # ms_of COMMAND...: prints how long the command takes.
@@ -31,10 +34,11 @@ ms_of() {
 
 is_placed() { [ "$(of "$1" scheduler)" = RES ]; }
 
+echo 'another:x:1001:1001::/:/bin/sh' >>/etc/passwd
 start /usr/kernel/users.kdl --slack $slack
 answers
 hogs 2
-film=$(echo $hogs | cut -d" " -f1)
+film=$(echo $hogs | cut -d" " -f1) other=${hogs##* }
 asks reserve "$film" "RESBH 10ms 33ms"
 attack "attacker rename"
 attack "attacker rename & attacker rename & attacker rename & wait"
@@ -46,7 +50,15 @@ attack "attacker fork"
 as_nobody "attacker rename & attacker rename & wait" &
 named_hogs placed
 within 20 is_placed "${hogs##* }" || fail "the thread that was to be placed is not: $(of "${hogs##* }" scheduler)"
-asks reserve "$(echo $hogs | cut -d" " -f2)" "RESBH 1ms 33ms"
+asks reserve "$other" "RESBH 1ms 33ms"
 end_attack
+
+# The place of a thread that has gone is free when its period has passed: the next thread begins with a new budget.
+kill "${hogs##* }"
+hogs=${hogs% *}
+named_hogs placed
+sleep 0.5
+is_placed "${hogs##* }" && fail "a thread has the place of another one within its period"
+within 20 is_placed "${hogs##* }" || fail "the next thread does not get the place"
 end_hogs
 stop
