@@ -54,6 +54,7 @@ struct rw_semaphore {
 
 struct task_struct {
 	unsigned int __state;
+	unsigned long jobctl;
 	unsigned int flags;
 	int pid, tgid;
 	unsigned int on_rq;

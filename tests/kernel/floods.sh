@@ -46,10 +46,25 @@ measure_floods() {
 	us_at_worst=$(sed 's/.*100, \([0-9]*\) us at worst.*/\1/' /tmp/asked)
 }
 
+# Once the attack is over, hls soon takes next to nothing, and has kept little memory of it.
+is_quiet_after() {
+	kept=$(resident_kib)
+	end_attack
+	sleep 5
+	took=$(cpu_ms)
+	sleep 5
+	took=$(($(cpu_ms) - took)) kept=$(($(resident_kib) - kept))
+	echo "after the attack hls took $took ms in 5 s, and had $kept KiB more"
+	[ "$took" -lt 250 ] || broke "hls took $took ms in 5 s after the attack"
+	[ "$kept" -lt 4096 ] || fail "hls kept $kept KiB"
+}
+
+resident_kib() { sed -n 's/^VmRSS: *\([0-9]*\) kB/\1/p' "/proc/$run/status"; }
+
 # An attacker that cannot do what it is to do has said so; the herd has said that it is ready.
 end_floods() {
 	[ "$(cat /tmp/attack)" = ready ] || fail "an attacker has failed: $(cat /tmp/attack)"
-	end_attack
+	is_quiet_after
 	rm /tmp/go
 	end_hogs
 	stop

@@ -67,6 +67,12 @@ pub fn all() -> Vec<Lane> {
         lone("night_readers", "night/readers.sh", Machine { memory_mib: 2048, ..exact(1, 1) }, ""),
         lone("night_policies_in_exact_time", "night/at-once/policies.sh", exact(1, 1), ""),
         lone("night_floods", "night/floods.sh", Machine { memory_mib: 2048, ..exact(1, 0) }, NIGHT),
+        lone(
+            "night_floods_on_two_cpus",
+            "night/floods.sh",
+            with_tickets(Machine { memory_mib: 2048, ..exact(2, 0) }),
+            "FLOODS=120\n",
+        ),
         lone("night_floods_at_once", "night/floods.sh", Machine { memory_mib: 2048, ..at_once(2) }, NIGHT),
         lone("night_churn_at_once", CHURN, at_once(4), NIGHT),
         lone("night_churn_with_tickets", CHURN, with_tickets(at_once(2)), "CHURN=30\n"),
@@ -141,8 +147,7 @@ pub fn exact(cpus: u32, shift: u32) -> Machine {
 }
 
 /// Two CPUs that take turns in exact time, and have fair locks. QEMU has the other CPU go on when one sets a timer, and
-/// the kernel does so under a lock: with the lock of virtual CPUs, which is not fair, the other CPU never got it. The
-/// turns themselves are not fair either, see `hog.c`.
+/// the kernel does so under a lock: with the lock of virtual CPUs, which is not fair, the other CPU never got it.
 fn two_exact() -> Machine {
     with_tickets(exact(2, 2))
 }

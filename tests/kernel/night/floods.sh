@@ -1,7 +1,8 @@
 #!/bin/sh
 # Users without rights do all that they can at once, for minutes: a promise is kept, root has its answers, and hls takes
-# little of a CPU. On one CPU of 1,000 million instructions a second in exact time; and on two that run at once, where
-# the host decides how long everything takes: there root must be answered at all.
+# little of a CPU. In exact time on one CPU of 1,000 million instructions a second, and on two of half that speed that
+# take turns; and on two that run at once, where the host decides how long everything takes: there root must be answered
+# at all.
 UNCHECKED=yes
 . /usr/kernel/lib.sh
 . /usr/kernel/floods.sh

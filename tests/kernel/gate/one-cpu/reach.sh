@@ -1,6 +1,7 @@
 #!/bin/sh
 # The limits of the file hold: a cgroup with a name that is no text, or with a path too long for the kernel to tell, is
-# still in the cgroups above it; and requests do not reach the schedulers that hls has added for itself.
+# still in the cgroups above it; requests do not reach the schedulers that hls has added for itself, and reach threads
+# with names that are no text.
 . /usr/kernel/lib.sh
 
 cat >/tmp/box.kdl <<'KDL'
@@ -58,5 +59,23 @@ refused move "$run" --to rest
 what="100%"
 refused reserve "$other" "RESBH 15ms 20ms"
 is_at "$other" rest || fail "thread $other is below $(of "$other" scheduler)"
+
+# A thread with a name that is no text, and that would change a terminal, is there for all requests, and the name is
+# shown in letters.
+named_hogs 'odd\377\033[31m'
+odd=${hogs##* }
+within 20 is_at "$odd" rest || fail "the status does not have a thread with an odd name"
+asks reserve "$odd" "RESBH 1ms 33ms"
+is_at "$odd" RES || fail "a thread with an odd name is below $(of "$odd" scheduler)"
+for form in "" --json; do
+	hls ctl status $form >/tmp/status || fail "no status"
+	grep -q odd /tmp/status || fail "the status ${form:-as text} does not have the name"
+	! LC_ALL=C grep -q "$(printf '[\033\377]')" /tmp/status || fail "the status ${form:-as text} has the name's bytes"
+done
+asks suspend "$odd"
+asks resume "$odd"
+asks move "$odd" --to BOX
+asks release "$odd"
+is_at "$odd" rest || fail "a thread with an odd name is below $(of "$odd" scheduler)"
 end_hogs
 stop

@@ -90,19 +90,30 @@ within 10 gone "$run" || fail "after a second signal the run is still there"
 hogs_get_on 1
 end_hogs
 
-# Where both were stopped, or the run is killed while its keeper is stopped, the kernel takes its threads back.
-start /usr/kernel/half.kdl
-hogs 3
-kill -STOP "$hls"
-kill -STOP "$run"
-within 200 is disabled || fail "both are stopped: sched_ext is $(cat /sys/kernel/sched_ext/state)"
-hogs_get_on 1
-kill -CONT "$hls"
-kill -CONT "$run"
-wait "$hls"
-[ $? = 3 ] || fail "after both were stopped hls did not exit with 3"
-grep -q "the kernel has taken its threads back: .*hls does not go on" /tmp/said || fail "hls does not say that it was stopped"
-end_hogs
+# goes_back WHAT COMMAND WORDS: where neither the keeper nor the run can give the machine back after the command, the
+# kernel takes its threads, and the keeper says these words later. Both are in the cgroup `both`.
+goes_back() {
+	start /usr/kernel/half.kdl
+	hogs 3
+	for process in $hls $run; do echo "$process" >$both/cgroup.procs; done
+	eval "$2"
+	within 200 is disabled || fail "$1: sched_ext is $(cat /sys/kernel/sched_ext/state)"
+	hogs_get_on 1
+	echo 0 >$both/cgroup.freeze
+	kill -CONT "$hls"
+	kill -CONT "$run" 2>/dev/null
+	wait "$hls"
+	[ $? = 3 ] || fail "$1: hls did not exit with 3"
+	grep -q "$3" /tmp/said || fail "$1: hls does not say so"
+	end_hogs
+}
+both=/sys/fs/cgroup/both
+mkdir $both
+taken="the kernel has taken its threads back: .*hls does not go on"
+goes_back "both are stopped" 'kill -STOP $hls; kill -STOP $run' "$taken"
+goes_back "both are frozen" 'echo 1 >$both/cgroup.freeze' "$taken"
+goes_back "the run is killed while its keeper is stopped" 'kill -STOP $hls; kill -9 $run' "signal 9 has ended the run"
+rmdir $both
 
 # SysRq-S ends the run, and hls says so.
 start /usr/kernel/half.kdl
