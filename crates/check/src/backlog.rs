@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 impl Derived {
     /// A warning for each limit below which more is wanted for certain, in the order of the file. If limits lie above
     /// one another, the upper one counts what the lower ones let through.
-    pub(crate) fn backlogs(&self, plan: &Plan) -> Vec<Diagnostic> {
+    pub fn backlogs(&self, plan: &Plan) -> Vec<Diagnostic> {
         let graph = &self.input.graph;
         let of_threads = wanted_by_threads(plan);
         let mut wanted_below = vec![Rational::default(); graph.schedulers.len()];

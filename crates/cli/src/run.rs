@@ -164,7 +164,7 @@ pub fn run(args: &RunArgs) -> Result<Verdict, Error> {
         }
     }
     let checked = Checked::new(input::plan(hierarchy, &workload)?, args.rules);
-    report(&source, &checked.problems);
+    report(&source, &[&checked.problems[..], &checked.derived.backlogs(&checked.plan)].concat());
     match (checked.problems.is_empty(), &args.script) {
         (true, _) => {}
         (false, None) => say("note: the check fails, as said above; the run shows what comes of it"),

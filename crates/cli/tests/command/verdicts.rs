@@ -11,6 +11,28 @@ fn on(command: &str, text: &str) -> Outcome {
     hls(&[command, path.to_str().unwrap()])
 }
 
+/// A share is split among the VPs of a scheduler, and what idle VPs leave goes to all: a user with few threads has less
+/// than another one with the same share and many threads. So nothing is promised, and a request is refused.
+#[test]
+fn shares_of_several_vps_are_no_promise() {
+    let file = |asked: &str| {
+        format!(
+            "machine cpus=2\nproportional-share \"root\" quantum=\"3ms\" {{
+                round-robin \"one\" share=100 {asked} {{ thread \"a\" {{ cpu-bound; }}; }}
+                round-robin \"seven\" share=100 {{ thread \"b\" instances=7 {{ cpu-bound; }}; }}
+            }}\n"
+        )
+    };
+    let Outcome { code, stdout, stderr } = on("check", &file(""));
+    assert_eq!(code, Some(0), "{stderr}");
+    for name in ["one", "seven"] {
+        let line = stdout.lines().find(|line| line.contains(&format!(" {name} "))).unwrap();
+        assert!(line.contains(" NULL"), "{stdout}");
+    }
+    let Outcome { code, stderr, .. } = on("check", &file("guarantee=\"PSBE 1/2 10ms\""));
+    assert_eq!(code, Some(1), "{stderr}");
+}
+
 /// Six CPUs; a scheduler that hangs below a join asks for three of them.
 #[test]
 fn cpus_that_a_join_cannot_hand_on_are_refused() {
@@ -81,12 +103,14 @@ fn a_limit_gives_its_budget_at_once_and_no_more() {
             }}\n"
         )
     };
-    let Outcome { code, stderr, .. } = on("check", &file("20ms", "45ms"));
-    assert_eq!(code, Some(0), "{stderr}");
-    assert!(stderr.contains(
-        "warning: scheduler `cell`: found tasks that take 60.0% of a CPU in the long run, expected at most 50.0%"
-    ), "{stderr}");
-    assert_eq!(stderr.matches("warning").count(), 1, "{stderr}");
+    for command in ["check", "run"] {
+        let Outcome { code, stderr, .. } = on(command, &file("20ms", "45ms"));
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(stderr.contains(
+            "warning: scheduler `cell`: found tasks that take 60.0% of a CPU in the long run, expected at most 50.0%"
+        ), "{stderr}");
+        assert_eq!(stderr.matches("warning").count(), 1, "{stderr}");
+    }
     assert_eq!(on("check", &file("15ms", "45ms")).stderr, "");
     let alone = |run: &str, every: &str| {
         format!(
