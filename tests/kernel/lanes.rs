@@ -15,7 +15,7 @@ use std::time::Duration;
 /// How much of everything, in variables that each script has before its first line. The guard is the seconds of exact
 /// time after which a script of the gate has failed: it is taken to hang.
 const GATE: &str = "KILLS='0 1 attached'\nCYCLES=0\nSTORM=2\nCHURN=20\nDEPTHS=8\nGUARD=1800\n\
-    LITERATURE='bvt cbs linux-eevdf lottery pshed resource-kernel rialto-nt windows-2000'\n";
+    LITERATURE='bvt cbs linux-eevdf lottery pshed rialto-nt'\n";
 const NIGHT: &str = "KILLS=\"$(seq 0 40) attached\"\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\n\
     CHURN=120\nMIXED=60\nAGENTS=25\nFLOODS=600\nDEPTHS='1 2 4'\n";
 const STORM: &str = "CHURN=1800\nMIXED=600\nAGENTS=600\n";
