@@ -273,8 +273,7 @@ impl Engine {
 
     /// From now on a place of the plan rests for so long whenever its thread has left it.
     pub fn set_rest(&mut self, vp: ObservedVp, length: Nanos) {
-        let mut groups = self.plan.groups.iter();
-        let Some(group) = groups.find(|group| group.vps().any(|of_group| of_group == vp)) else { return };
+        let Some(group) = self.group_of(vp) else { return };
         if let Child::Thread(node) = self.plan.hierarchy.edge(group.edge).child {
             let instance = vp.0 - group.first_vp.0;
             self.threads.assignments.set_rest(Instance { node, instance }, length);
@@ -306,14 +305,19 @@ impl Engine {
             self.place_in_default(tid);
             return Ok(());
         }
-        let group = self.plan.groups.iter().find(|group| group.vps().any(|of_group| of_group == vp));
-        let edge = self.plan.hierarchy.edge(group.ok_or(CoreError::NotFound)?.edge);
+        let group = self.group_of(vp).ok_or(CoreError::NotFound)?;
+        let edge = self.plan.hierarchy.edge(group.edge);
         let parent = edge.parent.ok_or(CoreError::NotFound)?;
         let mut params = vp_params(&self.plan.hierarchy, edge);
         number_child(self.plan.hierarchy.schedulers[parent].policy, &mut params, tid.into());
         let core_vp = self.move_below(tid, (self.built.schedulers[parent], params))?;
         self.add_record(vp, What::Arrive);
         self.watch(core_vp, tid, vp)
+    }
+
+    /// The threads of the plan to which this VP belongs.
+    fn group_of(&self, vp: ObservedVp) -> Option<&PlannedThreads> {
+        self.plan.groups.iter().find(|group| group.vps().any(|of_group| of_group == vp))
     }
 
     fn place_in_default(&mut self, tid: u32) {

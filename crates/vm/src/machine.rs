@@ -71,7 +71,7 @@ const FAST_BYTES: [&str; 5] = ["erms", "fsrm", "fsrs", "fsrc", "fzrm"];
 /// What the machine's command depends on besides the machine.
 pub(crate) struct Host {
     /// `/proc/cpuinfo`.
-    pub(crate) cpuinfo: String,
+    cpuinfo: String,
     /// The processor that QEMU emulates.
     cpu: String,
 }
