@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * `asker SECONDS`: asks the hierarchy that runs for something small ten times a second, as root, and prints in the end
- * the number of answers, and their times in us, for 99 of 100 at most and at worst. `asker SECONDS FOLDER` creates,
- * moves and removes a file instead, as `attacker create` does, a hundred times a second. For tests.
+ * the number of answers, and their times in us, for 99 of 100 at most and at worst. `asker SECONDS files FOLDER` and
+ * `asker SECONDS folders FOLDER` change files or folders instead, as locks.h says, a hundred times a second. For tests.
  */
 #define _GNU_SOURCE
 #include "include/hls.h"
+#include "locks.h"
 #include "program.h"
-#include <fcntl.h>
-#include <unistd.h>
 
 #define MOST_ANSWERS 100000
 
@@ -26,31 +25,21 @@ static void ask(void)
 	must(!hls_call(message, sizeof(message)), "an answer");
 }
 
-static void create(const char *folder)
-{
-	char path[256], moved[256];
-	snprintf(path, sizeof(path), "%s/asker", folder);
-	snprintf(moved, sizeof(moved), "%s/other/asker", folder);
-	int file = open(path, O_CREAT | O_WRONLY, 0600);
-	must(file >= 0, path);
-	close(file);
-	must(!rename(path, moved) && !unlink(moved), moved);
-}
-
 int main(int argc, char **argv)
 {
-	const char *folder = argc > 2 ? argv[2] : NULL;
+	const char *kind = argc > 3 ? argv[2] : NULL;
 	uint64_t end = now_ns() + (uint64_t)(argc > 1 ? atoi(argv[1]) : 0) * 1000000000;
 	size_t answers = 0;
 
+	must(!kind || is_kind_of_locks(kind), "files or folders");
 	while (now_ns() < end && answers < MOST_ANSWERS) {
 		uint64_t before = now_ns();
-		if (folder)
-			create(folder);
+		if (kind)
+			take_locks(kind, argv[3], "asker");
 		else
 			ask();
 		took[answers++] = now_ns() - before;
-		sleep_ns(folder ? 10000000 : 100000000);
+		sleep_ns(kind ? 10000000 : 100000000);
 	}
 	must(answers > 0, "asker SECONDS");
 	qsort(took, answers, sizeof(took[0]), by_length);

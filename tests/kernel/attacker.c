@@ -2,13 +2,14 @@
 /*
  * What a user without rights may do to the hierarchy that runs, as fast as possible, until it is killed; for tests.
  * `attacker rename`: renames itself. `attacker ask`: asks for the status. `attacker connect`: connects, and hangs up.
- * `attacker reserve BELOW`: has itself promised CPU time below that scheduler, and released. `attacker idle NUMBER`:
- * has NUMBER threads that sleep. `attacker fork`: forks, and waits for the child. `attacker move NUMBER FOLDER`: has a
- * process of NUMBER sleeping threads, and moves it to and fro between the cgroups `a` and `b` in the folder. `attacker
- * create FOLDER`: creates a file in the folder, moves it into the folder `other` there, and removes it. It needs the
- * locks of both folders and the lock for moves between folders. It begins when the file /tmp/go is there.
+ * `attacker reserve BELOW GUARANTEE`: asks for that promise below that scheduler, and to be released. `attacker idle
+ * NUMBER`: has NUMBER threads that sleep. `attacker fork`: forks, and waits for the child. `attacker move NUMBER
+ * FOLDER`: has a process of NUMBER sleeping threads, and moves it to and fro between the cgroups `a` and `b` in the
+ * folder. `attacker files FOLDER` and `attacker folders FOLDER`: change files or folders in the folder, as locks.h
+ * says. They begin when the file /tmp/go is there.
  */
 #define _GNU_SOURCE
+#include "locks.h"
 #include "program.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -53,13 +54,13 @@ static int ask(const char *request)
 	return is_answered;
 }
 
-static void reserve_for_ever(const char *below)
+static void reserve_for_ever(const char *below, const char *guarantee)
 {
 	char reserve[256], release[256];
 	snprintf(reserve, sizeof(reserve),
 		 "{\"method\":\"hls.Control.Reserve\",\"parameters\":"
-		 "{\"thread\":%d,\"guarantee\":\"RESBH 1ms 33ms\",\"below\":\"%s\"}}",
-		 getpid(), below);
+		 "{\"thread\":%d,\"guarantee\":\"%s\",\"below\":\"%s\"}}",
+		 getpid(), guarantee, below);
 	snprintf(release, sizeof(release), "{\"method\":\"hls.Control.Release\",\"parameters\":{\"thread\":%d}}",
 		 getpid());
 	for (;;) {
@@ -117,19 +118,14 @@ static void move_for_ever(int number, const char *folder)
 		must(dprintf(to[turn & 1], "%d", herd) > 0, "cgroup.procs");
 }
 
-static void create_for_ever(const char *folder)
+static void lock_for_ever(const char *what, const char *folder)
 {
-	char path[256], moved[256];
-	snprintf(path, sizeof(path), "%s/%d", folder, getpid());
-	snprintf(moved, sizeof(moved), "%s/other/%d", folder, getpid());
+	char name[32];
+	snprintf(name, sizeof(name), "%d", getpid());
 	while (access("/tmp/go", F_OK))
 		sleep_ns(100000000);
-	for (;;) {
-		int file = open(path, O_CREAT | O_WRONLY, 0600);
-		must(file >= 0, path);
-		close(file);
-		must(!rename(path, moved) && !unlink(moved), moved);
-	}
+	for (;;)
+		take_locks(what, folder, name);
 }
 
 int main(int argc, char **argv)
@@ -144,15 +140,15 @@ int main(int argc, char **argv)
 		idle(atoi(argv[2]));
 	else if (!strcmp(what, "move") && argc > 3)
 		move_for_ever(atoi(argv[2]), argv[3]);
-	else if (!strcmp(what, "create") && argc > 2)
-		create_for_ever(argv[2]);
+	else if (is_kind_of_locks(what) && argc > 2)
+		lock_for_ever(what, argv[2]);
 	else if (!strcmp(what, "connect"))
 		for (;;)
 			close(connected());
 	else if (!strcmp(what, "ask"))
 		for (;;)
 			ask("{\"method\":\"hls.Control.Status\"}");
-	else if (!strcmp(what, "reserve") && argc > 2)
-		reserve_for_ever(argv[2]);
+	else if (!strcmp(what, "reserve") && argc > 3)
+		reserve_for_ever(argv[2], argv[3]);
 	return 2;
 }

@@ -5,7 +5,8 @@ attack() { as_nobody "exec chrt -o 0 $1" >>/tmp/attack 2>&1 & }
 
 # begin_floods MOVED TRIPLES OWNERS SLEEPERS CREATORS BUSY: starts the hierarchy and the attackers. One attacker moves
 # MOVED threads, and one forks. TRIPLES attackers ask, as many connect, and as many rename themselves; OWNERS reserve
-# CPU time for themselves. SLEEPERS threads sleep, CREATORS create files, and BUSY threads compute.
+# CPU time for themselves, and as many ask for more than there is. SLEEPERS threads sleep, CREATORS create files, and
+# BUSY threads compute.
 begin_floods() {
 	own=/sys/fs/cgroup/nobody
 	mkdir -p /sys/fs/cgroup/box
@@ -24,10 +25,12 @@ begin_floods() {
 	chrt -f -p 50 $$ >/dev/null
 	attack "attacker move $1 $own"
 	for _ in $(seq "$2"); do attack "attacker ask" && attack "attacker connect" && attack "attacker rename"; done
-	for _ in $(seq "$3"); do attack "attacker reserve RES"; done
+	for _ in $(seq "$3"); do
+		attack "attacker reserve RES 'RESBH 1ms 33ms'" && attack "attacker reserve RES 'RESBH 32ms 33ms'"
+	done
 	attack "attacker fork"
 	attack "attacker idle $4"
-	for _ in $(seq "$5"); do attack "attacker create /tmp/shared"; done
+	for _ in $(seq "$5"); do attack "attacker files /tmp/shared"; done
 	attack "herd $6 busy"
 }
 
@@ -47,7 +50,7 @@ measure_floods() {
 }
 
 # Once the attack is over, hls soon takes next to nothing, and has kept little memory of it.
-is_quiet_after() {
+becomes_quiet() {
 	kept=$(resident_kib)
 	end_attack
 	sleep 5
@@ -64,7 +67,7 @@ resident_kib() { sed -n 's/^VmRSS: *\([0-9]*\) kB/\1/p' "/proc/$run/status"; }
 # An attacker that cannot do what it is to do has said so; the herd has said that it is ready.
 end_floods() {
 	[ "$(cat /tmp/attack)" = ready ] || fail "an attacker has failed: $(cat /tmp/attack)"
-	is_quiet_after
+	becomes_quiet
 	rm /tmp/go
 	end_hogs
 	stop

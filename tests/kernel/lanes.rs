@@ -15,7 +15,7 @@ use std::time::Duration;
 /// How much of everything, in variables that each script has before its first line. The guard is the seconds of exact
 /// time after which a script of the gate has failed: it is taken to hang.
 const GATE: &str = "KILLS='0 1 attached'\nCYCLES=0\nSTORM=2\nCHURN=20\nDEPTHS=8\nGUARD=1800\n\
-    LITERATURE='bvt cbs linux-eevdf lottery pshed rialto-nt'\n";
+    LITERATURE='bvt cbs linux-eevdf lottery pshed rialto-nt'\nHOLDERS=20\n";
 const NIGHT: &str = "KILLS=\"$(seq 0 40) attached\"\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\n\
     CHURN=120\nMIXED=60\nAGENTS=25\nFLOODS=600\nDEPTHS='1 2 4'\n";
 const STORM: &str = "CHURN=1800\nMIXED=600\nAGENTS=600\n";
@@ -64,6 +64,8 @@ pub fn all() -> Vec<Lane> {
         lone("night_gallery_in_one_engine", "night/long/gallery.sh", exact(1, 1), "TOGETHER=1\n"),
         lone("night_holds", "night/holds.sh", Machine { memory_mib: 6144, ..exact(2, 1) }, &herds()),
         lone("night_many_starve", "night/many-starve.sh", Machine { memory_mib: 6144, ..exact(1, 1) }, ""),
+        lone("night_holders", "gate/one-cpu/holders.sh", exact(1, 2), "HOLDERS='40 60'\n"),
+        lone("night_cgroups_lock", "night/cgroups-lock.sh", exact(1, 2), ""),
         lone("night_readers", "night/readers.sh", Machine { memory_mib: 2048, ..exact(1, 1) }, ""),
         lone("night_policies_in_exact_time", "night/at-once/policies.sh", exact(1, 1), ""),
         lone("night_floods", "night/floods.sh", Machine { memory_mib: 2048, ..exact(1, 0) }, NIGHT),

@@ -166,12 +166,12 @@ hogs_get_on() {
 
 all_have_more() { had | paste -d' ' - /tmp/had | awk '$1 <= $2 { exit 1 }'; }
 
-# ratio LEAST MOST WHEN: from half a second on the first of the two hogs must have between LEAST and MOST times as much
-# CPU time as the second.
+# ratio LEAST MOST WHEN: after half a second the first of the two hogs must have, for two seconds, between LEAST and MOST
+# times as much CPU time as the second.
 ratio() {
 	sleep 0.5
 	had >/tmp/had
-	sleep 4
+	sleep 2
 	had | paste -d' ' - /tmp/had >/tmp/both
 	awk -v least="$1" -v most="$2" '
 		{ got[NR] = $1 - $2 }

@@ -43,7 +43,7 @@ pub enum Notice {
         /// Indexes into the hierarchy's threads.
         nodes: (usize, usize),
     },
-    /// All instances of a thread of the file are taken by other threads of the machine.
+    /// All instances of a thread of the file are taken by other threads of the machine, or will be.
     Full {
         /// The TID of the thread of the machine.
         tid: u32,

@@ -256,8 +256,13 @@ impl Engine {
                 Assignment::Conflict(one, other) => {
                     self.notices.push(Notice::Conflict { tid, nodes: (one, other) });
                 }
-                Assignment::Full(node) if self.threads.assignments.counts(node).resting > 0 => {}
-                Assignment::Full(node) => self.notices.push(Notice::Full { tid, node }),
+                // A thread for which a place rests has it soon.
+                Assignment::Full(node) => {
+                    let counts = self.threads.assignments.counts(node);
+                    if counts.waiting > counts.resting {
+                        self.notices.push(Notice::Full { tid, node });
+                    }
+                }
                 Assignment::Instance(_) | Assignment::Default => {}
             }
         }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Threads that lose the CPU with a lock of the kernel's do not keep others waiting for as long as their scheduler has
-# them wait: root creates and moves files in a folder where other threads do the same. Twelve have 3 ms in 5 s; then
-# twenty are below a scheduler whose process is stopped; then they are suspended. The owner of their scheduler pays for
-# what they have beyond what it grants. One CPU, in exact time.
+# them wait: root creates and moves files in a folder where other threads do the same. Twelve have 3 ms in 5 s; then as
+# many as $HOLDERS says are below a scheduler whose process is stopped; then they are suspended, and root's thread is
+# reserved. The owner of their scheduler pays for what the threads have beyond what it grants. One CPU, in exact time.
 # Engine: user-level
 UNCHECKED=yes
 . /usr/kernel/lib.sh
@@ -29,15 +29,15 @@ as_nobody true
 attackers() {
 	rm -f /tmp/go
 	number=$1
-	for _ in $(seq "$1"); do as_nobody "exec attacker create /tmp/shared" & done
+	for _ in $(seq "$1"); do as_nobody "exec attacker files /tmp/shared" & done
 	within 100 are_started || fail "the attackers do not start"
 }
 are_started() { [ "$(pidof attacker | wc -w)" = "$number" ]; }
 
-# measure WHAT SECONDS: root creates files for so long.
+# measure WHAT SECONDS: root creates files for so long. A command that goes before is in $reserve.
 measure() {
 	before=$(of "$film" ran_ns) broken=$(of "$film" broken)
-	asker "$2" /tmp/shared >/tmp/asked || fail "root could create no file: $(cat /tmp/asked)"
+	sh -c "$reserve exec asker $2 files /tmp/shared" >/tmp/asked || fail "root could create no file: $(cat /tmp/asked)"
 	had=$((($(of "$film" ran_ns) - before) / 1000000)) broken=$(($(of "$film" broken) - broken))
 	echo "$1: root had $(cat /tmp/asked); the reserved thread had $had ms, $broken promises broken"
 	us_at_worst=$(sed 's/.*100, \([0-9]*\) us at worst.*/\1/' /tmp/asked)
@@ -46,6 +46,7 @@ measure() {
 	[ "$had" -ge $(($2 * 300)) ] || fail "the reserved thread had $had ms of $(($2 * 303))"
 }
 
+reserve=
 attackers 12
 for attacker in $(pidof attacker); do asks move "$attacker" --to held; done
 : >/tmp/go
@@ -58,21 +59,26 @@ end_attack
 as_nobody "exec chooser take decided" &
 has_started chooser
 moves "$agent" decided
-attackers 20
-slot=0
-for attacker in $(pidof attacker); do
-	slot=$((slot + 1))
-	asks grant decided "$attacker" slot=$slot
+for number in $HOLDERS; do
+	attackers $number
+	slot=0
+	for attacker in $(pidof attacker); do
+		slot=$((slot + 1))
+		asks grant decided "$attacker" slot=$slot
+	done
+	: >/tmp/go
+	sleep 1
+	kill -STOP "$agent"
+	measure "$number, their process is stopped" 4
+	kill -CONT "$agent"
+	sleep 1
+	for attacker in $(pidof attacker); do asks suspend "$attacker"; done
+	reserve='hls ctl reserve $$ "RESBH 10ms 33ms" >/dev/null &&'
+	measure "$number, suspended, and root's thread is reserved" 4
+	reserve=
+	end_attack
 done
-: >/tmp/go
-sleep 1
-kill -STOP "$agent"
-measure "its process is stopped" 4
-kill -CONT "$agent"
-sleep 1
-for attacker in $(pidof attacker); do asks suspend "$attacker"; done
-measure "suspended" 4
-end_attack
+
 end_hogs
 stop
 [ "$status" = 0 ] || fail "hls exited with $status"

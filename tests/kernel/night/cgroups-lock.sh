@@ -1,0 +1,25 @@
+#!/bin/sh
+# Suspended threads have lost the CPU while they made and removed cgroups: root, which does the same, has to wait, at
+# worst until a thread that reads the tree of cgroups counts as starved (docs/limitations.md). One CPU, in exact time.
+# Engine: user-level
+UNCHECKED=yes
+. /usr/kernel/lib.sh
+
+start /usr/kernel/holders.kdl --slack $slack
+answers
+groups=/sys/fs/cgroup/locked
+mkdir $groups
+as_nobody true
+chown nobody $groups
+: >/tmp/go
+for _ in $(seq 12); do as_nobody "exec attacker folders $groups" & done
+sleep 2
+for attacker in $(pidof attacker); do asks suspend "$attacker"; done
+for _ in 1 2 3 4 5; do
+	asker 4 folders $groups >/tmp/asked || fail "root could make no cgroup: $(cat /tmp/asked)"
+	echo "root had $(cat /tmp/asked)"
+	[ "$(sed 's/.*100, \([0-9]*\) us at worst.*/\1/' /tmp/asked)" -lt 8000000 ] || fail "root had $(cat /tmp/asked)"
+done
+end_attack
+find $groups -depth -type d -exec rmdir {} +
+stop
