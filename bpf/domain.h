@@ -148,6 +148,7 @@ struct engine_domain {
 	u32 is_watched;                 /* threads stall, and the watcher looks why */
 	u32 wants_watch;                /* threads stall, and it does not yet */
 	u64 stalled_at_ns[HLS_MAX_VPS]; /* since when its thread stalls for a kernel lock; 0: it does not */
+	u32 reader;                     /* the last thread that had a moment since it may read under a lock */
 	u64 holds[HLS_MAX_VPS];         /* the lock for which the VP's thread is_holder, as `blocker` (holders.h) */
 };
 

@@ -6,10 +6,12 @@
  * let go.
  *
  * The kernel says for which lock a thread sleeps (`blocker`, of mutexes, semaphores and rw-semaphores), and the lock
- * says which thread has it. A lock with several readers names the last one to come. A semaphore that another thread has
- * given back still names the thread that took it. A lock that was let go has no owner until the next thread, which was
- * woken, has a CPU; the `blocker` of that thread still names the lock. A thread in a sleep that a signal may end has no
- * `blocker`, or does not count as stalled.
+ * says which thread has it. A semaphore that another thread has given back still names the thread that took it. A lock
+ * that was let go has no owner until the next thread, which was woken, has a CPU; the `blocker` of that thread still
+ * names the lock. A thread in a sleep that a signal may end has no `blocker`, or does not count as stalled.
+ *
+ * A lock with several readers names the last one to come, which may have gone. Then each thread that has lost its CPU
+ * inside the kernel may be a reader: one after the other has a moment, as starved threads have (rescue.h).
  */
 #ifndef HLS_BPF_HOLDERS_H
 #define HLS_BPF_HOLDERS_H
@@ -23,6 +25,9 @@
 enum blocker_type { OF_MUTEX, OF_SEMAPHORE, OF_RWSEM_READER, OF_RWSEM_WRITER, BLOCKER_TYPES };
 /* The lowest bits of a lock's owner are flags. */
 #define OWNER_FLAGS 7UL
+#define OWNER_READS 1UL
+/* The bytes on the stack of a thread that has lost its CPU in user space, at most. */
+#define WAY_FROM_USER_SPACE 640
 
 static __always_inline bool is_one_lock(u64 one, u64 other)
 {
@@ -42,8 +47,8 @@ static __always_inline u64 lock_before(const struct task_struct *p)
 	return can_see_locks() ? p->blocker : 0;
 }
 
-/* The address of the thread that has the lock; 0: none. */
-static __always_inline u64 owner_of(u64 blocker)
+/* What the lock says of its owner: the thread's address, and flags; 0: there is none. */
+static __always_inline u64 owner_word(u64 blocker)
 {
 	u64 lock = blocker & -BLOCKER_TYPES, type = blocker & (BLOCKER_TYPES - 1), owner = 0;
 	if (!can_see_locks())
@@ -54,7 +59,29 @@ static __always_inline u64 owner_of(u64 blocker)
 	else if (type == OF_SEMAPHORE)
 		at = &((struct semaphore *)lock)->last_holder;
 	bpf_probe_read_kernel(&owner, sizeof(owner), at);
-	return owner & ~OWNER_FLAGS;
+	return owner;
+}
+
+/* The address of the thread that has the lock; 0: none. */
+static __always_inline u64 owner_of(u64 blocker)
+{
+	return owner_word(blocker) & ~OWNER_FLAGS;
+}
+
+/* Whether the lock is held by readers, perhaps several. */
+static __always_inline bool has_readers(u64 blocker)
+{
+	return (blocker & (BLOCKER_TYPES - 1)) >= OF_RWSEM_READER && (owner_word(blocker) & OWNER_READS);
+}
+
+/*
+ * Whether a thread that waits for a CPU has probably lost it inside the kernel: where it was in user space, its stack
+ * has only the way from there to the scheduler.
+ */
+static __always_inline bool is_in_kernel(struct task_struct *p)
+{
+	/* The verifier lets us subtract these in 32 bits. */
+	return HAS_FIELD(p->thread.sp) && (u32)(u64)bpf_task_pt_regs(p) - (u32)p->thread.sp > WAY_FROM_USER_SPACE;
 }
 
 /* The VP of the thread at this address; 0: none. The thread may have gone. */

@@ -52,6 +52,10 @@ struct rw_semaphore {
 	atomic_long_t owner;
 };
 
+struct thread_struct {
+	unsigned long sp; /* the stack pointer, while the thread is on no CPU; on x86 */
+};
+
 struct task_struct {
 	unsigned int __state;
 	unsigned long jobctl;
@@ -69,6 +73,7 @@ struct task_struct {
 	char comm[16];
 	struct sched_entity se;
 	struct sched_ext_entity scx;
+	struct thread_struct thread;
 };
 
 struct rq;
@@ -236,6 +241,7 @@ static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *f
 static long (*const bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
 static void *(*const bpf_per_cpu_ptr)(const void *variable, u32 cpu) = (void *)153;
 static void *(*const bpf_this_cpu_ptr)(const void *variable) = (void *)154;
+static void *(*const bpf_task_pt_regs)(struct task_struct *p) = (void *)175;
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *p, void *value, u64 flags) = (void *)156;
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
 static long (*const bpf_timer_init)(struct bpf_timer *timer, void *map, u64 clock) = (void *)169;

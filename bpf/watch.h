@@ -18,27 +18,70 @@ struct {
 	__type(value, struct cpu_timer);
 } watcher SEC(".maps");
 
+/* What holds up a thread that stalls for a lock. */
+enum stall {
+	NO_STALL, /* nothing: it no longer stalls */
+	BY_OWNER, /* the owner of the lock, or itself: it is about to get the lock; or it has not stalled for long */
+	BY_READERS /* readers; the lock does not say which */
+};
+
 /*
  * Looks at what holds up the thread of v, which has stalled for a lock. The owner is urgent if it waits for a CPU. So
- * is the thread itself, if it was woken to get the lock and waits for a CPU. Returns whether it still stalls.
+ * is the thread itself, if it was woken to get the lock and waits for a CPU. Returns an enum stall.
  */
-HLS_GLOBAL_FUNC bool look_at_stalled(u32 v, u64 now)
+HLS_GLOBAL_FUNC u32 look_at_stalled(u32 v, u64 now)
 {
 	const struct task_struct *p = thread_of(v);
 	u64 blocker = p ? lock_before(p) : 0;
 	if (v >= HLS_MAX_VPS)
-		return false;
+		return NO_STALL;
 	if (!blocker) {
 		end_stall(v);
-		return false;
+		return NO_STALL;
 	}
 	if (now < domain->stalled_at_ns[v] + STALL_NS)
-		return true;
+		return BY_OWNER;
 	u32 holder = domain->thread[v].queued_at_ns ? v : vp_at(owner_of(blocker));
 	const struct engine_thread __arena *t = &domain->thread[holder];
-	if (holder && t->queued_at_ns && !t->is_listed)
+	if (!holder || !t->queued_at_ns)
+		return has_readers(blocker) ? BY_READERS : BY_OWNER;
+	if (!t->is_listed)
 		hurry(vp_word(holder, t->generation), false, blocker);
-	return true;
+	return BY_OWNER;
+}
+
+/* Whether the thread of v may read what a lock protects: it has waited for a CPU for a while, and was in the kernel. */
+static __always_inline bool may_read(u32 v, u64 now)
+{
+	struct task_struct *p = thread_of(v);
+	u64 since = domain->thread[v].queued_at_ns;
+	return since && now >= since + STALL_NS && !domain->next_starved[v] && p && is_in_kernel(p);
+}
+
+/*
+ * Gives the next thread that may be a reader a moment: a twentieth of STALL_NS, the least time between two looks. Does
+ * so only while no CPU rescues a thread, since all moments have the same length.
+ */
+HLS_GLOBAL_FUNC u32 rescue_reader(u64 now)
+{
+	u64 due = 0, online = domain->hls.cpus & ~domain->hls.offline;
+	u32 vps = domain->hls.used_vps, v = domain->reader;
+	if (in_rescue(&due))
+		return 0;
+	for (u32 i = opaque(0); i < vps && i < HLS_MAX_VPS && can_loop; i++) {
+		v = v < vps && v < HLS_MAX_VPS - 1 ? v + 1 : 1;
+		u64 usable = domain->thread[v].cpus & online;
+		if (!usable || !may_read(v, now))
+			continue;
+		u32 cpu = __builtin_ctzll(usable) & (HLS_MAX_CPUS - 1);
+		domain->reader = v;
+		domain->rescue_moment_ns = STALL_NS / MOMENT_PART;
+		share_turn(cpu, v);
+		begin_turn(1ULL << cpu);
+		kick(1ULL << cpu);
+		return 0;
+	}
+	return 0;
 }
 
 /*
@@ -49,7 +92,7 @@ HLS_GLOBAL_FUNC u32 look_for_holders(void)
 {
 	unsigned long irq;
 	u64 now = scx_bpf_now();
-	u32 vps = domain->hls.used_vps, stalled = opaque(0);
+	u32 vps = domain->hls.used_vps, worst = opaque(NO_STALL);
 	bpf_local_irq_save(&irq);
 	if (lock()) {
 		domain->is_watched = false;
@@ -57,9 +100,13 @@ HLS_GLOBAL_FUNC u32 look_for_holders(void)
 	}
 	bpf_local_irq_restore(&irq);
 	for (u32 v = opaque(1); v <= vps && v < HLS_MAX_VPS && can_loop; v++)
-		if (unlikely(domain->stalled_at_ns[v]))
-			stalled += look_at_stalled(v, now);
-	if (stalled)
+		if (unlikely(domain->stalled_at_ns[v])) {
+			u32 stall = look_at_stalled(v, now);
+			worst = stall > worst ? stall : worst;
+		}
+	if (worst == BY_READERS)
+		rescue_reader(now);
+	if (worst != NO_STALL)
 		domain->is_watched = true;
 	u64 after = scx_bpf_now(), rest_ns = WATCH_PART * (after - now);
 	if (rest_ns < STALL_NS)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Suspended threads have lost the CPU while they made and removed cgroups: root, which does the same, has to wait, at
-# worst until a thread that reads the tree of cgroups counts as starved (docs/limitations.md). One CPU, in exact time.
+# Suspended threads have lost the CPU while they made and removed cgroups, some of them with a lock that several threads
+# read: root, which does the same, does not wait until they starve. One CPU, in exact time.
 # Engine: user-level
 UNCHECKED=yes
 . /usr/kernel/lib.sh
@@ -15,10 +15,10 @@ chown nobody $groups
 for _ in $(seq 12); do as_nobody "exec attacker folders $groups" & done
 sleep 2
 for attacker in $(pidof attacker); do asks suspend "$attacker"; done
-for _ in 1 2 3 4 5; do
+for _ in $(seq 20); do
 	asker 4 folders $groups >/tmp/asked || fail "root could make no cgroup: $(cat /tmp/asked)"
 	echo "root had $(cat /tmp/asked)"
-	[ "$(sed 's/.*100, \([0-9]*\) us at worst.*/\1/' /tmp/asked)" -lt 8000000 ] || fail "root had $(cat /tmp/asked)"
+	[ "$(sed 's/.*100, \([0-9]*\) us at worst.*/\1/' /tmp/asked)" -lt 500000 ] || fail "root had $(cat /tmp/asked)"
 done
 end_attack
 find $groups -depth -type d -exec rmdir {} +
