@@ -283,3 +283,6 @@ end_attack() {
 	done
 	return 0
 }
+
+# Prints the longest of the times, in us, that `asker` has written to /tmp/asked.
+us_at_worst() { sed 's/.*100, \([0-9]*\) us at worst.*/\1/' /tmp/asked; }

@@ -17,8 +17,8 @@ pub(crate) const OF_A_FILE: [fn(&File<'_>) -> Vec<Finding>; 8] = [
 ];
 
 /// Rules that also ask what else there is.
-pub(crate) const OF_THE_TREE: [fn(&File<'_>, &Tree) -> Vec<Finding>; 4] =
-    [registered, compiled_tests, links, mutants];
+pub(crate) const OF_THE_TREE: [fn(&File<'_>, &Tree) -> Vec<Finding>; 5] =
+    [registered, compiled_tests, built_tests, links, mutants];
 
 const SPDX: &str = "/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */";
 const MAX_COLUMNS: usize = 120;
@@ -200,6 +200,25 @@ fn compiled_tests(file: &File<'_>, tree: &Tree) -> Vec<Finding> {
         return vec![];
     }
     vec![file.finding(1, format!("expected `mod {name};` in {}", tests.join("main.rs").display()))]
+}
+
+/// Where `Cargo.toml` says that a library or a program has no tests, its files have none: Cargo would leave them out.
+fn built_tests(file: &File<'_>, tree: &Tree) -> Vec<Finding> {
+    let parts: Vec<_> = file.path.iter().filter_map(|part| part.to_str()).collect();
+    let ["crates", folder, "src", inside @ ..] = &parts[..] else { return vec![] };
+    let header = match inside {
+        ["main.rs"] => "path = \"src/main.rs\"".to_owned(),
+        ["bin", program, ..] => format!("name = \"{}\"", program.trim_end_matches(".rs")),
+        _ => "[lib]".to_owned(),
+    };
+    let manifest = Path::new("crates").join(folder).join("Cargo.toml");
+    let text = tree.texts.get(&manifest).map(String::as_str).unwrap_or_default();
+    if !text.contains(&format!("{header}\ntest = false\n")) {
+        return vec![];
+    }
+    each_line(file, |line| {
+        (line.trim() == "#[test]").then(|| format!("found a test that {} leaves out", manifest.display()))
+    })
 }
 
 /// Relative links lead somewhere. Blocks of code are no links.

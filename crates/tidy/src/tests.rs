@@ -272,3 +272,21 @@ fn files_use_each_other_one_way() {
     // The root uses its parts, and they what it defines.
     assert_eq!(files("use crate::Root;\n", "", "use a::A;\npub struct Root;\n"), [""; 0]);
 }
+
+#[test]
+fn what_has_tests_does_not_say_that_it_has_none() {
+    let manifest = "[package.metadata.hls]\nlayer = \"commands\"\n";
+    let test = "//! Tests.\n#[test]\nfn one() {}\n";
+    for (path, header) in [
+        ("crates/a/src/lib.rs", "[lib]"),
+        ("crates/a/src/deep/mod.rs", "[lib]"),
+        ("crates/a/src/main.rs", "[[bin]]\nname = \"a\"\npath = \"src/main.rs\""),
+        ("crates/a/src/bin/b.rs", "[[bin]]\nname = \"b\""),
+        ("crates/a/src/bin/b/part.rs", "[[bin]]\nname = \"b\""),
+    ] {
+        let with = |line: &str| format!("{manifest}\n{header}\n{line}");
+        let found = findings([(path, test), ("crates/a/Cargo.toml", &with("test = false\n"))]);
+        assert_eq!(found, [format!("{path}:2: found a test that crates/a/Cargo.toml leaves out")]);
+        assert_eq!(findings([(path, test), ("crates/a/Cargo.toml", &with(""))]), [""; 0]);
+    }
+}

@@ -18,7 +18,7 @@ for attacker in $(pidof attacker); do asks suspend "$attacker"; done
 for _ in $(seq 20); do
 	asker 4 folders $groups >/tmp/asked || fail "root could make no cgroup: $(cat /tmp/asked)"
 	echo "root had $(cat /tmp/asked)"
-	[ "$(sed 's/.*100, \([0-9]*\) us at worst.*/\1/' /tmp/asked)" -lt 500000 ] || fail "root had $(cat /tmp/asked)"
+	[ "$(us_at_worst)" -lt 500000 ] || fail "root had $(cat /tmp/asked)"
 done
 end_attack
 find $groups -depth -type d -exec rmdir {} +
