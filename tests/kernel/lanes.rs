@@ -17,7 +17,7 @@ use std::time::Duration;
 const GATE: &str = "KILLS='0 1 attached'\nCYCLES=0\nSTORM=2\nCHURN=20\nDEPTHS=8\nGUARD=1800\n\
     LITERATURE='bvt cbs linux-eevdf lottery pshed rialto-nt'\nHOLDERS=20\n";
 const NIGHT: &str = "KILLS=\"$(seq 0 40) attached\"\nCYCLES=100\nSTORM=60\nSTEPS=$(seq 1 3 28)\n\
-    CHURN=120\nMIXED=60\nAGENTS=25\nFLOODS=600\nDEPTHS='1 2 4'\n";
+    CHURN=120\nMIXED=60\nAGENTS=25\nFLOODS=120\nDEPTHS='1 2 4'\n";
 const STORM: &str = "CHURN=1800\nMIXED=600\nAGENTS=600\n";
 
 const CHURN: &str = "gate/two-cpus/9-churn.sh";
@@ -73,7 +73,7 @@ pub fn all() -> Vec<Lane> {
             "night_floods_on_two_cpus",
             "night/floods.sh",
             with_tickets(Machine { memory_mib: 2048, ..exact(2, 0) }),
-            "FLOODS=120\n",
+            "FLOODS=30\n",
         ),
         lone("night_floods_at_once", "night/floods.sh", Machine { memory_mib: 2048, ..at_once(2) }, NIGHT),
         lone("night_churn_at_once", CHURN, at_once(4), NIGHT),
