@@ -253,7 +253,9 @@ __attribute__((format(printf, 1, 2))) static inline int hls_call_as(const char *
 
 /*
  * Reserves budget_ns of CPU time in every period_ns for the calling thread, below the first scheduler that can give it.
- * hard: the thread gets no more than that. An earlier reservation of the thread ends.
+ * An earlier reservation of the thread ends. hard: the thread is to get no more than that (RESBH), else it may get more
+ * (RESBS). Most schedulers of reservations give no more in either case: only where a scheduler of the file shares out
+ * what is left, such as `tbs`, a thread that is not to be hard gets some of it.
  */
 static inline int hls_reserve(uint64_t budget_ns, uint64_t period_ns, int hard)
 {
