@@ -2,12 +2,18 @@
 //! rewrites to compare the guarantee with a need. Never changes what was derived.
 
 use crate::derivation::{Derivation, Rule};
+use crate::description::WHOLE_RATE;
 use crate::guarantee::Guarantee;
-use crate::rational::Rational;
+use crate::rational::{Rational, whole};
 use crate::rewrite::{Refusal, implies_on, sum_implies};
 use crate::together::Supply;
-use num_traits::{One, Zero};
+use num_traits::{One, Signed, Zero};
 use std::sync::Arc;
+
+const TELLS_NOTHING: Rule = Rule {
+    name: "no deadlines told",
+    source: "RESU r of a policy that tells none is RESBS r*g, g, where the deadlines in their place are g apart",
+};
 
 /// What the analysis derives for an edge of a hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +29,9 @@ pub struct Label {
     pub usable: u16,
     /// The speed of the processor that the amounts are counted for: 1, except below RESU (HLS section 5.1).
     pub scale: Rational,
+    /// With RESU, for a scheduler that tells no deadlines: how far apart the deadlines are that it is given instead, in
+    /// real time.
+    pub deadlines_every: Option<Rational>,
     /// Whether the guarantee still holds for a VP that declines a CPU because its child already runs on another one,
     /// and requests again when the child loses the other CPU. A join on several CPUs holds such VPs of its parents.
     pub resumes: bool,
@@ -50,6 +59,7 @@ impl Label {
             count,
             usable: u16::MAX,
             scale: Rational::one(),
+            deadlines_every: None,
             resumes: guarantee == Guarantee::All,
             refused: None,
             guarantee,
@@ -57,12 +67,21 @@ impl Label {
         }
     }
 
-    /// What is left of RESU to a policy that tells no deadlines, by a rule; another label stays.
-    pub(crate) fn untold(&self, rule: Rule) -> Label {
-        let Guarantee::Resu { .. } = self.guarantee else { return self.clone() };
-        let share = self.absolute().rate();
-        let formula = format!("PS {share}");
-        Label::new(Guarantee::Ps { share }, self.count, rule, vec![self.derivation.clone()], formula)
+    /// What RESU is worth to a scheduler that tells no deadlines; another label stays. Amounts are in real time.
+    ///
+    /// The processor has done its part of the work by each deadline: a reservation of that part between the deadlines
+    /// that it is given, from its wake-up on. Without such deadlines RESU is worth its share in the long run.
+    pub fn untold(&self) -> Label {
+        let Guarantee::Resu { rate } = &self.guarantee else { return self.clone() };
+        let speed = speed_floor(&self.scale, rate);
+        let guarantee = match &self.deadlines_every {
+            Some(every) if (&speed * every).floor().is_positive() => {
+                Guarantee::resbs((speed * every).floor(), every.clone())
+            }
+            _ => Guarantee::Ps { share: speed },
+        };
+        let formula = format!("{guarantee} of {}", self.rounded_for_people());
+        Label::new(guarantee, self.count, TELLS_NOTHING, vec![self.derivation.clone()], formula)
     }
 
     /// Below a slower processor, an amount that is no whole nanoseconds in real time is rounded down: so the core
@@ -158,6 +177,7 @@ impl Label {
         self.guarantee == other.guarantee
             && self.count == other.count
             && self.scale == other.scale
+            && self.deadlines_every == other.deadlines_every
             && self.resumes == other.resumes
             && self.beside == other.beside
     }
@@ -167,4 +187,9 @@ impl Label {
         Arc::make_mut(&mut self.derivation).subject = subject.to_owned();
         self
     }
+}
+
+/// The speed of a processor that has this rate of another one, as the core counts: in millionths, rounded down.
+pub(crate) fn speed_floor(above: &Rational, rate: &Rational) -> Rational {
+    (above * rate * whole(WHOLE_RATE)).floor() / whole(WHOLE_RATE)
 }

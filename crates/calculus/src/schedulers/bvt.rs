@@ -49,7 +49,7 @@ use crate::graph::{Child, Edge};
 use crate::guarantee::{Guarantee, Kind};
 use crate::label::Label;
 use crate::rational::{Rational, time_ceil, whole};
-use crate::rewrite::{notified, rewrite};
+use crate::rewrite::rewrite;
 use crate::together::Supply;
 use crate::warps::{Conditions, GRANULES_A_NANOSECOND, InTime, Warper, Warpers};
 use num_traits::{One, Signed, Zero};
@@ -108,10 +108,7 @@ fn provide(instance: &Instance) -> Provided {
             "a `unit` above 0",
         );
     }
-    let psbe = match &held {
-        Guarantee::Resu { rate } => notified(&held, &(&allowance / rate)),
-        _ => rewrite(&held, Kind::Psbe),
-    };
+    let psbe = rewrite(&held, Kind::Psbe);
     let all = All::new(instance, &held, &claims);
     let bound = |child| bounded(instance, psbe.as_ref(), &all, &allowance, child);
     let share = |share: &Rational, weight: &Rational| {

@@ -61,14 +61,18 @@ pub(super) fn claims(instance: &Instance, refused: Rule) -> Result<Vec<Claim>, P
     Err(Provided { complaints, ..nothing })
 }
 
-/// What is held, ALL or RESU of one CPU, and all children's claims; NULL for all by the rule `refused` where something
-/// else is held.
-pub(super) fn claims_on_processor<'a>(
+/// What is held, ALL or another supply of one VP, and all children's claims; NULL for all by the rule `refused` where
+/// nothing is held that promises something in windows.
+pub(super) fn claims_on_supply<'a>(
     instance: &Instance<'a>,
     refused: Rule,
 ) -> Result<(&'a Label, Vec<Claim>), Provided> {
-    let held =
-        instance.processor().map_err(|(needed, found)| instance.nothing_because(refused, needed, found))?;
+    const NEEDED: &str = "ALL of one CPU, or another supply";
+    let held = instance.single_vp().map_err(|found| instance.nothing_because(refused, NEEDED, found))?;
+    if held.supply().is_nothing() {
+        let found = held.absolute().rounded_for_people();
+        return Err(instance.nothing_because(refused, NEEDED, found));
+    }
     Ok((held, claims(instance, refused)?))
 }
 

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 pub(super) const ENTRY: Entry = Entry {
     policy: "deferrable-server",
     source: "Lehoczky, Sha and Strosnider, RTSS 1987",
-    accepts: "ALL of one CPU, RESU, or any supply",
+    accepts: "ALL of one CPU, or any supply",
     provides: "RESBH budget,period to every child that is reached in time",
     limits: Limits::Budget,
     provide,

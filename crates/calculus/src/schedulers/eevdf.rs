@@ -5,7 +5,9 @@
 //! its share up to the virtual time ve. It stays between -r and max(r, q), where q is the quantum and r the length of
 //! the child's own requests (theorem 1 of the paper). In a window the lag can go from one of these to the other, so
 //! that delta is r + max(r, q); the paper's delta = q, for requests of a quantum, holds only for windows that begin
-//! with no lag. The bound is shown for a whole CPU only.
+//! with no lag. All of this counts CPU time that the scheduler has: V stands still while it has none, and a quantum
+//! that is broken off only lets an earlier deadline go first. So of PSBE s,d a child of weight w has PSBE s*w, w*d +
+//! delta.
 //!
 //! Children that sleep, wake, come and go. V advances by one over W, the sum of the shares that count. A child that has
 //! had too much when it blocks counts until V has caught up with it, and on waking a request begins at V or at the end
@@ -32,18 +34,21 @@
 //! than one unit behind. The quantum chosen at t has begun a nanosecond at least before what waits for it comes. That
 //! makes up for both where all shares come to less than 128; else delta is longer by W/128 ns.
 
+use super::proportional_share::as_psbe;
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
-use crate::guarantee::Guarantee;
+use crate::guarantee::{Guarantee, Kind};
+use crate::label::Label;
 use crate::rational::{Rational, time_ceil, whole};
+use crate::rewrite::rewrite;
 use num_traits::Signed;
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "eevdf",
     source: "Stoica et al., RTSS 1996",
-    accepts: "ALL, of one CPU",
-    provides: "PSBE s, r + max(r, quantum) to every child, s being its part of all shares, r the length of its \
-               requests",
+    accepts: "PSBE s and whatever implies it; PS s",
+    provides: "PSBE s*w, w*delta + r + max(r, quantum) to every child, w being its part of all shares, r the length \
+               of its requests; under PS only PS s*w",
     limits: Limits::Nothing,
     provide,
 };
@@ -60,11 +65,8 @@ const UNITS: u64 = 128;
 fn provide(instance: &Instance) -> Provided {
     let held = match instance.single_vp() {
         Ok(label) => label.absolute(),
-        Err(found) => return instance.nothing_because(RULE, "ALL, of one CPU", found),
+        Err(found) => return instance.nothing_because(RULE, "one VP a child", found),
     };
-    if !held.is_whole_cpu() {
-        return instance.nothing_because(RULE, "ALL, of one CPU", held.rounded_for_people());
-    }
     let Some(weights) = instance.weights() else {
         return instance.nothing_because(RULE, "a share above 0 for every child", "one without");
     };
@@ -77,19 +79,46 @@ fn provide(instance: &Instance) -> Provided {
         let needed = format!("requests of {} at least, or 0, which is a quantum", time_ceil(&least));
         return instance.nothing_because(RULE, needed, time_ceil(&short));
     }
+    let labels = match (rewrite(&held, Kind::Psbe), held) {
+        (Some((Guarantee::Psbe { share, delta }, rule)), held) => {
+            let above = Guarantee::Psbe { share: share.clone(), delta: delta.clone() };
+            let premise = as_psbe(instance, above, rule);
+            let bound = |(child, weight): (usize, Rational)| {
+                let request = own(child).unwrap_or_else(|| quantum.clone());
+                let (lag, shown) = lag(&request, &quantum, &rounding(instance, &held));
+                let sum = &weight * &delta + lag;
+                let formula = format!(
+                    "share {share}*{weight}; w*delta + r + max(r, q) = {weight}*{} + {shown} = {}",
+                    time_ceil(&delta),
+                    time_ceil(&sum)
+                );
+                let guarantee = Guarantee::Psbe { share: &share * &weight, delta: sum };
+                Label::new(guarantee, 1, RULE, vec![premise.clone()], formula)
+            };
+            weights.into_iter().enumerate().map(bound).collect()
+        }
+        (_, Guarantee::Ps { share }) => (weights.into_iter())
+            .map(|weight| {
+                let formula = format!("s * w = {share} * {weight}");
+                instance.label(Guarantee::Ps { share: &share * &weight }, RULE, formula)
+            })
+            .collect(),
+        _ => return instance.nothing(RULE, "shares of nothing that is promised"),
+    };
+    Provided { labels, complaints: Vec::new() }
+}
+
+/// By how much a child may be behind its share in a window, and how that comes about.
+fn lag(request: &Rational, quantum: &Rational, rounding: &Rational) -> (Rational, String) {
+    let (r, q) = (time_ceil(request), time_ceil(quantum));
+    let rounded = if rounding.is_positive() { format!(" + {}", time_ceil(rounding)) } else { String::new() };
+    (request + request.max(quantum) + rounding, format!("{r} + max({r}, {q}){rounded}"))
+}
+
+/// What rounding virtual time costs. Where the scheduler has less than a whole CPU, a quantum may begin anew at the
+/// very instant at which something comes that waits for it.
+fn rounding(instance: &Instance, held: &Guarantee) -> Rational {
     let total: Rational = instance.shares().into_iter().flatten().sum();
-    let rounding = (total / whole(UNITS)).floor();
-    let labels = weights.into_iter().enumerate().map(|(child, share)| {
-        let request = own(child).unwrap_or_else(|| quantum.clone());
-        let delta = &request + (&request).max(&quantum);
-        let delta = delta + &rounding;
-        let (shown, sum) = (time_ceil(&request), time_ceil(&delta));
-        let rounded = if rounding.is_positive() { " (rounded)" } else { "" };
-        let formula = format!(
-            "delta = r + max(r, q){rounded} = {shown} + max({shown}, {}) = {sum}",
-            time_ceil(&quantum)
-        );
-        instance.label(Guarantee::Psbe { share, delta }, RULE, formula)
-    });
-    Provided { labels: labels.collect(), complaints: Vec::new() }
+    let rounded = (total / whole(UNITS)).floor();
+    if held.is_whole_cpu() { rounded } else { rounded + whole(1) }
 }

@@ -33,7 +33,7 @@ use std::sync::Arc;
 pub(super) const ENTRY: Entry = Entry {
     policy: "grub",
     source: "Lipari and Baruah, ECRTS 2000; below less than a CPU, budgets fall faster",
-    accepts: "ALL (of one CPU or several), RESU, or any supply that carries the demand and rate-ppm",
+    accepts: "ALL (of one CPU or several), or any supply that carries the demand and rate-ppm",
     provides: "RESBS budget,period to every child; PS budget/period to those with soft=1",
     limits: Limits::Nothing,
     provide,
@@ -66,8 +66,7 @@ fn provide(instance: &Instance) -> Provided {
 /// `rate-ppm`.
 fn reclaims_no_more_than_is_there(instance: &Instance) -> Result<(), Refused> {
     let (Ok(held), Ok(claims)) = (instance.single_vp(), claims(instance, RULE)) else { return Ok(()) };
-    let is_processor = matches!(held.guarantee, Guarantee::All | Guarantee::Resu { .. });
-    if is_processor || claims.len() == 1 {
+    if held.guarantee == Guarantee::All || claims.len() == 1 {
         return Ok(());
     }
     let rate = instance.param("rate-ppm").map_or_else(Rational::one, |rate| rate / whole(WHOLE_RATE));
@@ -88,7 +87,6 @@ mod tests {
         let promised = |held, params: &[(&str, u64)]| labels("grub", held, params, &[&HARD, &SOFT]);
         assert_eq!(promised("ALL", &[]), ["RESBS 2ns 10ns", "PS 1/5"]);
         assert_eq!(promised("ALL", &[("rate-ppm", 100_000)]), ["RESBS 2ns 10ns", "PS 1/5"]);
-        assert_eq!(promised("RESU 1/2", &[]), ["RESBS 1ns 10ns", "PS 1/10"]);
     }
 
     #[test]

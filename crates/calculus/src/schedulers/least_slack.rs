@@ -24,7 +24,7 @@ use num_traits::Zero;
 pub(super) const ENTRY: Entry = Entry {
     policy: "least-slack",
     source: "Dertouzos, IFIP 1974; Mok, MIT 1983; with hard budgets and a quantum",
-    accepts: "ALL of one CPU, RESU, or any supply that carries the demand",
+    accepts: "ALL of one CPU, or any supply that carries the demand",
     provides: "RESBH budget,period to every child, if budgets that are longer by a quantum could be kept",
     limits: Limits::PaidBudget,
     provide,

@@ -45,7 +45,10 @@ fn provide(instance: &Instance) -> Provided {
         return instance.nothing_because(RULE, fault.expected, numbers);
     }
     let label = if let Guarantee::Resu { .. } = held.guarantee {
-        instance.paced(held, Guarantee::resbh(budget, period), SLOWER, "each period's end is notified")
+        let told = Guarantee::resbh(budget, period);
+        let mut label = instance.paced(held, told, SLOWER, "each period's end is notified");
+        label.floor_to_nanos();
+        label
     } else {
         let supply = held.supply().sbf(&period);
         let (guarantee, formula) = limited(budget, period, supply);

@@ -19,10 +19,9 @@ pub use crate::description::{Param, Unit};
 
 use crate::cap::Cap;
 use crate::derivation::{Derivation, Rule, refusal};
-use crate::description::WHOLE_RATE;
 use crate::graph::{Edge, Policy};
 use crate::guarantee::Guarantee;
-use crate::label::Label;
+use crate::label::{Label, speed_floor};
 use crate::rational::{Rational, whole};
 use crate::rules::Mode;
 use crate::work::Work;
@@ -69,16 +68,22 @@ impl Entry {
 }
 
 /// The labels of an instance's children, by the analysis of its policy or by what its policy declares. A policy that
-/// tells no deadlines has PS of RESU.
+/// tells no deadlines has of RESU what [`Label::untold`] says.
 pub(crate) fn provide(policy: &Policy, instance: &Instance) -> Provided {
     let has_resu = |slot: &HeldVps| matches!(slot.label.guarantee, Guarantee::Resu { .. });
-    if !instance.tells_deadlines && instance.held.iter().any(has_resu) {
-        let labels: Vec<Label> = instance.held.iter().map(|slot| slot.label.untold(TELLS_NOTHING)).collect();
-        let held =
-            (instance.held.iter().zip(&labels)).map(|(slot, label)| HeldVps { label, ..*slot }).collect();
-        return provide_by(policy, &Instance { held, ..instance.clone() });
+    if instance.tells_deadlines || !instance.held.iter().any(has_resu) {
+        return provide_by(policy, instance);
     }
-    provide_by(policy, instance)
+    // A join tells what its child tells, and nobody knows how far apart such deadlines are.
+    let every = |label: &Label| label.deadlines_every.clone().filter(|_| !instance.joins);
+    let untold = |slot: &HeldVps| Label { deadlines_every: every(slot.label), ..slot.label.clone() }.untold();
+    let labels: Vec<Label> = instance.held.iter().map(untold).collect();
+    let held = (instance.held.iter().zip(&labels)).map(|(slot, label)| HeldVps { label, ..*slot }).collect();
+    let mut provided = provide_by(policy, &Instance { held, ..instance.clone() });
+    for complaint in &mut provided.complaints {
+        complaint.found += ", by a policy that tells no deadlines";
+    }
+    provided
 }
 
 fn provide_by(policy: &Policy, instance: &Instance) -> Provided {
@@ -107,8 +112,6 @@ fn names() -> String {
 
 const A_CPU_EACH: Rule =
     Rule { name: "a CPU each", source: "no more VPs below than whole CPUs above: nobody waits" };
-const TELLS_NOTHING: Rule =
-    Rule { name: "no deadlines told", source: "RESU r of a policy that tells none is PS r" };
 const UNKNOWN: Rule = Rule { name: "no analysis", source: "HLS, Table 1" };
 
 /// A VP of a parent (or `width` of them) that a scheduler holds, with its label.
@@ -235,7 +238,8 @@ impl<'a> Instance<'a> {
         }
     }
 
-    /// The label that is held, where it is one processor, a whole one or a slower one: ALL or RESU.
+    /// The label that is held, where it is one processor, a whole one or a slower one of which the policy tells: ALL or
+    /// RESU.
     pub(crate) fn processor(&self) -> Result<&'a Label, Refused> {
         const NEEDED: &str = "ALL or RESU on one CPU";
         let held = self.single_vp().map_err(|found| (NEEDED.to_owned(), found))?;
@@ -243,6 +247,14 @@ impl<'a> Instance<'a> {
             Guarantee::All | Guarantee::Resu { .. } => Ok(held),
             _ => Err((NEEDED.to_owned(), held.absolute().rounded_for_people())),
         }
+    }
+
+    /// Whether one whole CPU is held.
+    pub(crate) fn whole_cpu(&self) -> Result<(), Refused> {
+        const NEEDED: &str = "ALL, of one CPU";
+        let held = self.single_vp().map_err(|found| (NEEDED.to_owned(), found))?;
+        let found = || (NEEDED.to_owned(), held.absolute().rounded_for_people());
+        if held.guarantee == Guarantee::All { Ok(()) } else { Err(found()) }
     }
 
     /// A label with its amounts in the time of the processor that is held. Below RESU this is the slower processor;
@@ -288,11 +300,6 @@ impl<'a> Instance<'a> {
     pub(crate) fn child_param(&self, child: usize, name: &str) -> Option<Rational> {
         value(&self.children[child].params, name)
     }
-}
-
-/// The speed of a processor that has this rate of another one, as the core counts: in millionths, rounded down.
-fn speed_floor(above: &Rational, rate: &Rational) -> Rational {
-    (above * rate * whole(WHOLE_RATE)).floor() / whole(WHOLE_RATE)
 }
 
 fn value(params: &[(String, u64)], name: &str) -> Option<Rational> {

@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 pub(super) const ENTRY: Entry = Entry {
     policy: "polling-server",
     source: "Lehoczky, Sha and Strosnider, RTSS 1987",
-    accepts: "ALL of one CPU, RESU, or any supply",
+    accepts: "ALL of one CPU, or any supply",
     provides: "PSBE C/T, (C/T)*(T+R-C) to every child with budget C, period T that is reached within R <= T",
     limits: Limits::Budget,
     provide,

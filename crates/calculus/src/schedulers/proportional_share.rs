@@ -2,8 +2,7 @@
 //!
 //! With weights r_f (fractions of the sum over all registered children), T children, a quantum q and PSBE s,d held:
 //! paper mode gives PSBE s*r_f, r_f*T*q/s + r_f*d/s + q, which is sound but inflated by 1/s; tight mode gives
-//! delta_f = r_f*d + q*(1 + r_f*(T-2)). RESU r held: each quantum's end is a deadline, q/r apart, so
-//! PSBE r, 2q(1-r). PS s held: PS s*r_f.
+//! delta_f = r_f*d + q*(1 + r_f*(T-2)). PS s held: PS s*r_f.
 //!
 //! A warp w_n lets child n be ahead of its turn by L_n = w_n/r_n of virtual time. Before f goes on, a sibling that
 //! wakes up at the least start tag can catch up with the lead that f has over that tag, at most L_f - L_min, and then
@@ -18,7 +17,7 @@ use crate::derivation::{Derivation, Rule};
 use crate::guarantee::{Guarantee, Kind};
 use crate::label::Label;
 use crate::rational::{Rational, time_ceil, whole};
-use crate::rewrite::{notified, rewrite};
+use crate::rewrite::rewrite;
 use crate::rules::Mode;
 use num_traits::{One, Signed, Zero};
 use std::sync::Arc;
@@ -26,7 +25,7 @@ use std::sync::Arc;
 pub(super) const ENTRY: Entry = Entry {
     policy: "proportional-share",
     source: "HLS, section 5.1",
-    accepts: "PSBE s and whatever implies it; RESU s; PS s",
+    accepts: "PSBE s and whatever implies it; PS s",
     provides: "PSBE s*r, delta to every child, r being its part of all shares; under PS only PS s*r; ALL where there \
                are CPUs enough",
     limits: Limits::Nothing,
@@ -94,11 +93,7 @@ pub(super) fn provide(instance: &Instance) -> Provided {
     let Some(quantum) = quantum else {
         return instance.nothing_because(SHARE, "a quantum above 0", "none");
     };
-    let psbe = match &held {
-        Guarantee::Resu { rate } => notified(&held, &(&quantum / rate)),
-        _ => rewrite(&held, Kind::Psbe),
-    };
-    let labels = match (psbe, held) {
+    let labels = match (rewrite(&held, Kind::Psbe), held) {
         (Some((Guarantee::Psbe { share, delta }, rule)), _) => {
             let premise =
                 as_psbe(instance, Guarantee::Psbe { share: share.clone(), delta: delta.clone() }, rule);

@@ -15,7 +15,7 @@ use num_traits::Zero;
 pub(super) const ENTRY: Entry = Entry {
     policy: "resource-kernel",
     source: "Oikawa and Rajkumar, RTAS 1999, with deferrable reserves",
-    accepts: "ALL of one CPU, RESU, or any supply",
+    accepts: "ALL of one CPU, or any supply",
     provides: "RESBH budget,period to every child that is reached in time; RESBS to those with kind=1 or kind=2",
     limits: Limits::Nothing,
     provide,

@@ -11,7 +11,7 @@
 //!
 //! Which of several equals goes first is not known here (the one that came first): each counts the others as above it.
 //!
-//! Below RESU, or any supply, CPU time comes later than on a whole CPU, at worst at the end of the period. There the
+//! Below another supply CPU time comes later than on a whole CPU, at worst at the end of the period. There the
 //! least R is not used: R = T_i must do, that is, C_i + the sum at T_i is at most the supply in T_i. Supplies are never
 //! faster than time, so the supply in any shorter window lacks no more than the rest of T_i.
 
@@ -48,7 +48,7 @@ pub(super) fn provide<R: Ord>(
     rank: impl Fn(usize, &Claim) -> R,
     promise: impl Fn(usize, Claim, Nanos) -> Guarantee,
 ) -> Provided {
-    const NEEDED: &str = "ALL of one CPU, RESU, or another supply";
+    const NEEDED: &str = "ALL of one CPU, or another supply";
     let held = match instance.single_vp() {
         Ok(held) => held,
         Err(found) => return instance.nothing_because(rule, NEEDED, found),
@@ -80,7 +80,7 @@ pub(super) fn provide<R: Ord>(
         match verdict {
             Ok((formula, response)) => {
                 let guarantee = promise(child, claim, response);
-                provided.labels.push(instance.paced(held, guarantee, rule, formula));
+                provided.labels.push(instance.label(guarantee, rule, formula));
             }
             Err((needed, found)) => {
                 provided.labels.push(instance.null(rule, format!("needs {needed}, but there is {found}")));
@@ -122,7 +122,7 @@ impl Responses {
         }
         let wanted = budget + self.interference(period, above);
         let (supply, shown) = match &held.guarantee {
-            Guarantee::All | Guarantee::Resu { .. } => (period, String::new()),
+            Guarantee::All => (period, String::new()),
             _ => {
                 let guarantee = held.absolute();
                 let supply = floor_nanos(&guarantee.sbf(&whole(nanos(period).0)));

@@ -12,21 +12,28 @@
 //! leaves free grows with `at`, so each round of the policy gets at least as far as one push here, whichever slot
 //! pushes. So it finds every slot that is found here with fewer pushes than rounds: in its last round nothing pushes.
 //!
-//! On RESU r a slot is a notified interval, in which r*x is received at an unknown time: EDP(y, r*x, deadline x), which
-//! is RESCS r*x, y + x*(1-r).
+//! On another supply than a whole CPU a slot is a window of length x: sbf(x) is received in it, at an unknown time.
+//! That is EDP y,sbf(x),x. A child that wakes up `a` after the beginning of its slot has sbf(x-a) in it, no less than
+//! sbf(x) less `a`.
+//!
+//! HLS promises RESCS on RESU, too. That would take an earliest deadline for each slot, and CPU time between slots that
+//! is not used ahead of the next one. But turns use all that the slower processor has for the time up to the next slot,
+//! as early as they can, and slots that nobody wants go to turns: a child that wakes up in its slot then finds nothing
+//! left of it.
 
-use super::claims::{Claim, claims_on_processor};
+use super::claims::{Claim, claims_on_supply};
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::rational::{time_exact, whole};
 use num_integer::Integer;
+use num_traits::Signed;
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "rialto",
     source: "Jones, Rosu and Rosu, SOSP 1997",
-    accepts: "ALL or RESU; slots for which a time table is found, 32 at most",
-    provides: "RESCS budget,period to every child; below RESU r EDP period,r*budget,budget",
+    accepts: "ALL of one CPU, or any supply; slots for which a time table is found, 32 at most",
+    provides: "RESCS budget,period to every child; below another supply EDP period,sbf(budget),budget",
     limits: Limits::Nothing,
     provide,
 };
@@ -48,7 +55,7 @@ struct Slot {
 }
 
 fn provide(instance: &Instance) -> Provided {
-    let (held, claims) = match claims_on_processor(instance, RULE) {
+    let (held, claims) = match claims_on_supply(instance, RULE) {
         Ok(both) => both,
         Err(provided) => return provided,
     };
@@ -64,6 +71,7 @@ fn provide(instance: &Instance) -> Provided {
         Ok(table) => table,
         Err(found) => return instance.nothing_because(RULE, "slots that fit in one time table", found),
     };
+    let supply = held.supply();
     let labels = claims.into_iter().zip(table).map(|(Claim { budget, period, .. }, slot)| {
         let formula = format!(
             "a slot of {} at {} of every {}",
@@ -71,11 +79,17 @@ fn provide(instance: &Instance) -> Provided {
             time(slot.offset),
             time(slot.period)
         );
-        let guarantee = match held.guarantee {
-            Guarantee::Resu { .. } => Guarantee::Edp { period, deadline: budget.clone(), amount: budget },
-            _ => Guarantee::rescs(budget, period),
+        if held.guarantee == Guarantee::All {
+            return instance.label(Guarantee::rescs(budget, period), RULE, formula);
+        }
+        let amount = supply.sbf(&budget).floor();
+        let formula =
+            format!("{formula}; sbf({}) = {} of {supply}", time_exact(&budget), time_exact(&amount));
+        let guarantee = match amount.is_positive() {
+            true => Guarantee::Edp { period, deadline: budget, amount },
+            false => Guarantee::Null,
         };
-        instance.paced(held, guarantee, RULE, formula)
+        instance.label(guarantee, RULE, formula)
     });
     Provided { labels: labels.collect(), complaints: Vec::new() }
 }

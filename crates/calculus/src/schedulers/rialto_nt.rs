@@ -15,9 +15,10 @@
 //! so a window over that end sees no less than x. Such a child has RESCS x,y. So has every child in the paper, where
 //! tables do not change.
 //!
-//! On RESU the amount is received within the slots, hence within each period: RESBS.
+//! On another supply nothing is known: an amount may be split over any number of slots, also by siblings that have
+//! gone, and a short slot may hold none of the supply.
 
-use super::claims::{claims_on_processor, load, spelled_out};
+use super::claims::{claims, load, spelled_out};
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
@@ -27,8 +28,8 @@ use num_traits::One;
 pub(super) const ENTRY: Entry = Entry {
     policy: "rialto-nt",
     source: "Jones and Regehr, USENIX Windows NT Symposium 1999",
-    accepts: "ALL or RESU; periods of which each divides the next, utilisation at most 1, 32 children at most",
-    provides: "RESCS budget,period to the children of the shortest period, RESBS to the others; below RESU RESBS",
+    accepts: "ALL of one CPU; periods of which each divides the next, utilisation at most 1, 32 children at most",
+    provides: "RESCS budget,period to the children of the shortest period, RESBS to the others",
     limits: Limits::Nothing,
     provide,
 };
@@ -42,8 +43,11 @@ const RULE: Rule = Rule {
 const MAX_CHILDREN: usize = 32;
 
 fn provide(instance: &Instance) -> Provided {
-    let (held, claims) = match claims_on_processor(instance, RULE) {
-        Ok(both) => both,
+    if let Err((needed, found)) = instance.whole_cpu() {
+        return instance.nothing_because(RULE, needed, found);
+    }
+    let claims = match claims(instance, RULE) {
+        Ok(claims) => claims,
         Err(provided) => return provided,
     };
     if claims.len() > MAX_CHILDREN {
@@ -64,13 +68,12 @@ fn provide(instance: &Instance) -> Provided {
     let formula = format!("{sum} <= 100%, harmonic periods");
     let shortest = periods.first().map(|period| (*period).clone());
     let labels = claims.into_iter().map(|claim| {
-        let stays = held.guarantee == Guarantee::All && shortest.as_ref() == Some(&claim.period);
-        let guarantee = if stays {
+        let guarantee = if shortest.as_ref() == Some(&claim.period) {
             Guarantee::rescs(claim.budget, claim.period)
         } else {
             Guarantee::resbs(claim.budget, claim.period)
         };
-        instance.paced(held, guarantee, RULE, &formula)
+        instance.label(guarantee, RULE, &formula)
     });
     Provided { labels: labels.collect(), complaints: Vec::new() }
 }

@@ -12,7 +12,6 @@
 //!   of C(sbf(t)). What PSBE loses is held beside it, as a second guarantee: RESCS q,w for the least w with sbf(w) >=
 //!   n*q.
 //! - PS s gives PS s/n, by the same line.
-//! - RESU gives nothing: no scheduler below tells of instants.
 //!
 //! By the paper's bounds ([`Mode::Paper`]) none of this is promised. An only child has what the scheduler holds. On
 //! several VPs several children have turns at once, and nothing is promised; but where there is a CPU for each child
@@ -88,9 +87,6 @@ fn turns(instance: &Instance, held: &Label, quantum: &Rational, children: &Ratio
             Guarantee::Ps { share } => {
                 let formula = format!("s / n = {share} / {children}");
                 instance.label(Guarantee::Ps { share: share / children }, TURNS, formula)
-            }
-            Guarantee::Resu { .. } => {
-                instance.null(RULE, "nobody below tells a slower processor of instants")
             }
             _ => instance.null(RULE, "turns of nothing that is promised"),
         };

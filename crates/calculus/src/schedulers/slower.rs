@@ -1,14 +1,15 @@
 //! Uniformly slower processors: what BSS-I and PShED have in common (HLS section 5.1).
 //!
 //! EDF over the children's deadlines, and for each child a list of budgets by deadline, so that by each deadline a
-//! child has had its rate of the time and can take no more from the others. Every deadline and every release below must
-//! be made known to the schedulers above: a child that is promised RESU must have deadlines at run time. Below a slower
-//! processor the rates are relative to the speed of that processor.
+//! child has had its rate of the time and can take no more from the others. A child tells its deadlines at run time;
+//! one that tells none is given deadlines that are a `period` apart. Below a slower processor the rates are relative to
+//! the speed of that processor.
 
 use super::{Instance, Provided};
 use crate::derivation::Rule;
 use crate::description::WHOLE_RATE;
 use crate::guarantee::Guarantee;
+use crate::label::Label;
 use crate::rational::{Rational, Total, whole};
 use num_traits::{One, Signed};
 
@@ -30,6 +31,9 @@ pub(super) fn provide(instance: &Instance, rule: Rule) -> Provided {
     if !sum.at_most(&Rational::one()) {
         return instance.nothing_because(rule, "rates of at most 100% together", shown);
     }
-    let labels = rates.into_iter().map(|rate| instance.paced(held, Guarantee::Resu { rate }, rule, &shown));
+    let labels = rates.into_iter().map(|rate| Label {
+        deadlines_every: instance.param("period"),
+        ..instance.paced(held, Guarantee::Resu { rate }, rule, &shown)
+    });
     Provided { labels: labels.collect(), complaints: Vec::new() }
 }

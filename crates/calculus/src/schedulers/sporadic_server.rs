@@ -22,7 +22,7 @@ use std::cmp::Reverse;
 pub(super) const ENTRY: Entry = Entry {
     policy: "sporadic-server",
     source: "Sprunt, Sha and Lehoczky, Real-Time Systems 1989",
-    accepts: "ALL of one CPU, RESU, or any supply",
+    accepts: "ALL of one CPU, or any supply",
     provides: "PSBE C/T, (C/T)*(T+R-C) to every child with budget C, period T that is reached within R <= T",
     limits: Limits::Nothing,
     provide,

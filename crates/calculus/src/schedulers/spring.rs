@@ -10,21 +10,26 @@
 //!
 //! The plan repeats, and is kept whether or not a child wants its slots. In each period a child has one slot, so a
 //! window that ends in it, or begins in it since the child wakes there, sees no less than RESBH x,y says; for a child
-//! that wakes after its slot, RESBH promises nothing in that period. Below a slower processor the scheduler would have
-//! to tell its deadlines. The core's does not, so what it holds there counts as PS, and nothing is promised.
+//! that wakes after its slot, RESBH promises nothing in that period. On another supply than a whole CPU a slot is a
+//! window of length x, in which sbf(x) is received: RESBS sbf(x),y. A window that begins `a` after the beginning of a
+//! slot sees sbf(x-a) of it, no less than sbf(x) less `a`.
 
-use super::claims::{Claim, claims_on_processor};
+use super::claims::{Claim, claims_on_supply};
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
+use crate::guarantee::Guarantee;
+use crate::label::Label;
+use crate::rational::time_exact;
 use crate::work::INTEGERS_A_STEP;
 use num_integer::Integer;
+use num_traits::Signed;
 use std::cmp::Reverse;
 
 pub(super) const ENTRY: Entry = Entry {
     policy: "spring",
     source: "Stankovic et al., Real-Time Systems 1999",
-    accepts: "ALL, of one CPU; jobs for which a plan without preemption is found",
-    provides: "RESBH budget,period to every child",
+    accepts: "ALL of one CPU, or any supply; jobs for which a plan without preemption is found",
+    provides: "RESBH budget,period to every child; below another supply RESBS sbf(budget),period",
     limits: Limits::Budget,
     provide,
 };
@@ -39,7 +44,7 @@ const MAX_BACK: usize = 32;
 const MAX_STEPS: usize = 2900;
 
 fn provide(instance: &Instance) -> Provided {
-    let (held, claims) = match claims_on_processor(instance, RULE) {
+    let (held, claims) = match claims_on_supply(instance, RULE) {
         Ok(both) => both,
         Err(provided) => return provided,
     };
@@ -51,11 +56,24 @@ fn provide(instance: &Instance) -> Provided {
         Err(found) => instance.nothing_because(RULE, "jobs for which a plan is found", found),
         Ok(plan) => {
             let formula = format!("a plan of {} jobs, found with {} backtracks", plan.jobs, plan.backtracks);
-            let labels =
-                claims.into_iter().map(|claim| instance.paced(held, claim.guarantee(), RULE, &formula));
+            let labels = claims.into_iter().map(|claim| planned(instance, held, claim, &formula));
             Provided { labels: labels.collect(), complaints: Vec::new() }
         }
     }
+}
+
+/// The label of a child that has a slot in each period.
+fn planned(instance: &Instance, held: &Label, claim: Claim, formula: &str) -> Label {
+    if held.guarantee == Guarantee::All {
+        return instance.label(claim.guarantee(), RULE, formula);
+    }
+    let supply = held.supply();
+    let amount = supply.sbf(&claim.budget).floor();
+    let formula =
+        format!("{formula}; sbf({}) = {} of {supply}", time_exact(&claim.budget), time_exact(&amount));
+    let guarantee =
+        if amount.is_positive() { Guarantee::resbs(amount, claim.period) } else { Guarantee::Null };
+    instance.label(guarantee, RULE, formula)
 }
 
 /// A plan that was found: how many jobs it has, and how many choices were taken back.

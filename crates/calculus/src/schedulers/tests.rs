@@ -155,21 +155,19 @@ fn fair_queues_have_the_numbers_of_figure_3() {
         assert_eq!(labels(policy, "NULL", quantum, &children), ["NULL"; 2]);
         assert_eq!(labels(policy, "ALL", &[("quantum", 0)], &children), ["NULL"; 2]);
         assert_eq!(labels(policy, "ALL", quantum, &[&[("share", 1)], &[("share", 0)]]), ["NULL"; 2]);
-        // PSBE 1/2, 2*8*(1-1/2) = 8, then 8/2 + 8.
-        let equal: [Params; 2] = [&[("share", 1)]; 2];
-        assert_eq!(labels(policy, "RESU 1/2", &[("quantum", 8)], &equal), ["PSBE 1/4 12ns"; 2]);
     }
 }
 
 #[test]
-fn eevdf_takes_a_whole_cpu_only() {
+fn eevdf_divides_a_supply() {
     let (quantum, children): (Params, [Params; 2]) = (&[("quantum", 10)], [&[("share", 1)], &[("share", 3)]]);
     let expected = ["PSBE 1/4 20ns", "PSBE 3/4 20ns"];
     assert_eq!(labels("eevdf", "ALL", quantum, &children), expected);
     assert_eq!(labels("eevdf", "RESBH 10ns 10ns", quantum, &children), expected);
-    for less in ["RESBH 9ns 10ns", "RESU 1", "PSBE 1 1ns", "PS 1", "NULL"] {
-        assert_eq!(labels("eevdf", less, quantum, &children), ["NULL"; 2], "{less}");
-    }
+    // 4/4 + 20 and a nanosecond, 3*4/4 + 20 and a nanosecond.
+    assert_eq!(labels("eevdf", "PSBE 1/2 4ns", quantum, &children), ["PSBE 1/8 22ns", "PSBE 3/8 24ns"]);
+    assert_eq!(labels("eevdf", "PS 1/2", quantum, &children), ["PS 1/8", "PS 3/8"]);
+    assert_eq!(labels("eevdf", "NULL", quantum, &children), ["NULL"; 2]);
     assert_eq!(provide("eevdf", ("ALL", 2), quantum, &children).complaints.len(), 1);
     let asking = |request| labels("eevdf", "ALL", quantum, &[&[("share", 1), ("request", request)]]);
     assert_eq!([asking(0), asking(9_999), asking(10_000)].concat(), ["PSBE 1 20ns", "NULL", "PSBE 1 20us"]);
@@ -182,7 +180,7 @@ fn eevdf_takes_a_whole_cpu_only() {
 fn shares_in_the_long_run() {
     let children: [Params; 2] = [&[("share", 1)], &[("share", 3)]];
     for policy in ["lottery", "sfs"] {
-        for half in ["PS 1/2", "PSBE 1/2 3ns", "RESU 1/2", "RESBS 4ns 8ns"] {
+        for half in ["PS 1/2", "PSBE 1/2 3ns", "RESBS 4ns 8ns"] {
             assert_eq!(labels(policy, half, &[], &children), ["PS 1/8", "PS 3/8"], "{policy} on {half}");
         }
         assert_eq!(labels(policy, "NULL", &[], &children), ["NULL"; 2]);
@@ -214,9 +212,6 @@ fn reserves_are_reached_in_time() {
     // 3 + 2*2 = 7; 4 + 3*2 = 10.
     assert_eq!(admitted("ALL", &[(3, 9), (2, 5)]), ["RESBH 3ns 9ns", "RESBH 2ns 5ns"]);
     assert_eq!(admitted("ALL", &[(4, 9), (2, 5)]), ["NULL", "RESBH 2ns 5ns"]);
-    // On a slower processor the response time R is taken to be the period T: 3 + 3*2 = 9; 4 + 3*2 = 10.
-    assert_eq!(admitted("RESU 1/2", &[(3, 9), (2, 5)]), ["RESBH 3/2ns 9ns", "RESBH 1ns 5ns"]);
-    assert_eq!(admitted("RESU 1/2", &[(4, 9), (2, 5)]), ["NULL", "RESBH 1ns 5ns"]);
     // sbf(6) = 2.
     assert_eq!(admitted("RESBS 3ns 5ns", &[(2, 6)]), ["RESBH 2ns 6ns"]);
     assert_eq!(admitted("RESBS 3ns 5ns", &[(3, 6)]), REFUSED);
@@ -229,21 +224,22 @@ fn reserves_are_reached_in_time() {
 fn time_tables_are_made_or_refused() {
     assert_eq!(claimed("rialto", "ALL", &[(2, 10), (3, 15)]), ["RESCS 2ns 10ns", "RESCS 3ns 15ns"]);
     assert_eq!(claimed("rialto", "ALL", &[(2, 10), (4, 15)]), REFUSED);
-    assert_eq!(claimed("rialto", "RESBH 9ns 10ns", &[(1, 100)]), REFUSED);
-    // A slot of L on RESU r is RESCS r*L, y + L*(1-r).
-    assert_eq!(claimed("rialto", "RESU 1/2", &[(4, 10)]), ["EDP 10ns 2ns 4ns"]);
+    // sbf(4) = 2 and sbf(1) = 0.
+    assert_eq!(claimed("rialto", "RESBS 3ns 4ns", &[(4, 10)]), ["EDP 10ns 2ns 4ns"]);
+    assert_eq!(labels("rialto", "RESBS 3ns 4ns", &[], &[&[("budget", 1), ("period", 10)]]), ["NULL"]);
+    assert_eq!(claimed("rialto", "NULL", &[(4, 10)]), REFUSED);
     assert!(implies(&parse("EDP 10ns 2ns 4ns"), &parse("RESCS 2ns 12ns")).is_ok());
     assert!(implies(&parse("EDP 10ns 2ns 4ns"), &parse("RESCS 2ns 11ns")).is_err());
 
     assert_eq!(claimed("rialto-nt", "ALL", &[(4, 8), (2, 4)]), ["RESBS 4ns 8ns", "RESCS 2ns 4ns"]);
     assert_eq!(claimed("rialto-nt", "ALL", &[(5, 8), (2, 4)]), REFUSED);
     assert_eq!(claimed("rialto-nt", "ALL", &[(1, 6), (1, 4)]), REFUSED);
-    assert_eq!(claimed("rialto-nt", "RESU 1/2", &[(4, 8), (2, 4)]), ["RESBS 2ns 8ns", "RESBS 1ns 4ns"]);
+    assert_eq!(claimed("rialto-nt", "RESBH 9ns 10ns", &[(1, 100)]), REFUSED);
 
     assert_eq!(claimed("spring", "ALL", &[(1, 2), (2, 4)]), ["RESBH 1ns 2ns", "RESBH 2ns 4ns"]);
     assert_eq!(claimed("spring", "ALL", &[(1, 2), (3, 6)]), REFUSED);
-    assert_eq!(claimed("spring", "RESU 1/2", &[(1, 2), (2, 4)]), ["RESBH 1/2ns 2ns", "RESBH 1ns 4ns"]);
-    assert_eq!(claimed("spring", "RESBH 9ns 10ns", &[(1, 100)]), REFUSED);
+    assert_eq!(claimed("spring", "RESBS 3ns 4ns", &[(4, 8), (5, 16)]), ["RESBS 2ns 8ns", "RESBS 3ns 16ns"]);
+    assert_eq!(claimed("spring", "NULL", &[(1, 100)]), REFUSED);
 }
 
 /// Each policy has tests in its own file, or its name is in this file or in another test of the crate.

@@ -137,7 +137,7 @@ impl Eligible {
         Eligible { weights: weights.to_vec(), quantum, begins, awake, now: int(0), running: None }
     }
 
-    /// One slot of real time passes. A child that fell asleep after it had more than its share counts until virtual
+    /// A slot of CPU time passes. A child that fell asleep after it had more than its share counts until virtual
     /// time has caught up with it.
     fn advance(&mut self, wanted: &[bool]) {
         let mut rest = Rational::one();
@@ -198,11 +198,11 @@ impl Policy for Eligible {
 type Maker = fn(&[usize], usize) -> Box<dyn Policy>;
 
 /// Random weights and quanta, on the machine or below a reservation.
-fn bounds_hold(policy: &str, make: Maker, on_all_only: bool, seed: u64) {
+fn bounds_hold(policy: &str, make: Maker, seed: u64) {
     let mut random = Random(seed);
     for case in 0..soak(300) {
         let (x, more) = (1 + random.below(6), random.below(6));
-        let held = if on_all_only { Held::All } else { Held::Reservation(x, x + more) };
+        let held = Held::Reservation(x, x + more);
         let quantum = 1 + random.below(4);
         let weights: Vec<usize> = (0..1 + random.below(4)).map(|_| 1 + random.below(4)).collect();
         let children: Vec<_> = weights.iter().map(|weight| vec![("share", *weight)]).collect();
@@ -217,28 +217,23 @@ fn bounds_hold(policy: &str, make: Maker, on_all_only: bool, seed: u64) {
 
 #[test]
 fn shares_hold_below_a_reservation() {
-    bounds_hold(
-        "proportional-share",
-        |weights, quantum| Box::new(Queue::new(weights, quantum)),
-        false,
-        0x5eed_0002,
-    );
+    bounds_hold("proportional-share", |weights, quantum| Box::new(Queue::new(weights, quantum)), 0x5eed_0002);
 }
 
 #[test]
 fn sfq_holds() {
-    bounds_hold("sfq", |weights, quantum| Box::new(Queue::new(weights, quantum)), false, 0x5eed_0008);
+    bounds_hold("sfq", |weights, quantum| Box::new(Queue::new(weights, quantum)), 0x5eed_0008);
 }
 
 #[test]
 fn stride_that_wakes_as_sfq_does_holds() {
     let make: Maker = |weights, quantum| Box::new(Stride::new(weights, quantum));
-    bounds_hold("stride", make, false, 0x5eed_0009);
+    bounds_hold("stride", make, 0x5eed_0009);
 }
 
 #[test]
 fn eevdf_holds() {
-    bounds_hold("eevdf", |weights, quantum| Box::new(Eligible::new(weights, quantum)), true, 0x5eed_000a);
+    bounds_hold("eevdf", |weights, quantum| Box::new(Eligible::new(weights, quantum)), 0x5eed_000a);
 }
 
 /// Whether some run of children of equal weights breaks this promise to one of them.

@@ -9,7 +9,7 @@
 use super::held::plan;
 use super::tree::{Case, HOG, Interrupt, Life, Range, Work};
 use crate::runs::generator::AGENTS;
-use hls_calculus::{Guarantee, Mode, Rational};
+use hls_calculus::{Guarantee, Label, Mode, Rational};
 use hls_check::Derived;
 use hls_core::{PolicyInfo, limits, policies};
 use hls_hierarchy::model::{Child, ModelEdge};
@@ -74,6 +74,23 @@ fn draw(seed: u64, favourite: Option<&'static PolicyInfo>) -> Case {
     }
     if draw.random.chance(20) {
         draw.interrupts();
+    }
+    draw.case
+}
+
+/// Draws schedulers of this policy below slower processors.
+pub fn below_slower(policy: &'static PolicyInfo, seed: u64) -> Case {
+    let mut draw =
+        Draw { random: Random::new(seed, 0x510e), case: Case::new(1, seed), favourite: Some(policy) };
+    let slower = draw.random.one_of(&["bss-i", "pshed"]);
+    let slower = policies().iter().find(|known| known.name == slower).expect("it is built in");
+    draw.put(0, slower, &Guarantee::All, true);
+    for child in draw.case.tree.children(0) {
+        let held = draw.labels().swap_remove(child);
+        draw.grow(child, Some(policy), &held);
+    }
+    for _ in 0..draw.random.between(0, 3) {
+        draw.grow_somewhere();
     }
     draw.case
 }
@@ -143,6 +160,11 @@ impl Draw {
 
     /// The promises to the VPs of threads, by node.
     fn labels(&self) -> Vec<Guarantee> {
+        self.promised(Label::clone)
+    }
+
+    /// What this makes of the labels of threads, by node, in real time.
+    fn promised(&self, of: impl Fn(&Label) -> Label) -> Vec<Guarantee> {
         let mut labels = vec![Guarantee::Null; self.case.tree.nodes.len()];
         let Ok(plan) = plan(&self.case) else { return labels };
         let derived = Derived::new(&plan, Mode::Tight);
@@ -150,7 +172,7 @@ impl Draw {
             let Child::Thread(thread) = edge.child else { continue };
             let number: usize = plan.hierarchy.threads[thread].name[1..].parse().expect("a number follows");
             if let Some(label) = derived.input.graph_edge_of(ModelEdge(index), 0) {
-                labels[number] = derived.analysis.labels[label].absolute();
+                labels[number] = of(&derived.analysis.labels[label]).absolute();
             }
         }
         labels
@@ -224,9 +246,11 @@ impl Draw {
     /// Puts a scheduler with this policy, with threads below it, in the place of a thread with a VP that is promised
     /// `held`.
     pub fn put(&mut self, at: usize, policy: &'static PolicyInfo, held: &Guarantee, is_roomy: bool) {
-        // Budgets on a slower processor are in its time, where the policy knows of it.
-        let is_slower = matches!(held, Guarantee::Resu { .. }) && policy.properties.tells_deadlines;
-        let held = if is_slower { &Guarantee::All } else { held };
+        // Budgets on a slower processor are in its time, where the policy tells it of deadlines.
+        let is_slower = matches!(held, Guarantee::Resu { .. });
+        let untold =
+            if is_slower { self.promised(|label| label.untold()).swap_remove(at) } else { held.clone() };
+        let held = if is_slower && policy.properties.tells_deadlines { &Guarantee::All } else { &untold };
         let place = Place { held: &Held(held), cpus: self.case.cpus, is_roomy };
         self.case.tree.grow(&mut self.random, at, policy, &place, &HOG);
         // Mostly one CPU, since most analyses are for a scheduler with one VP.

@@ -16,6 +16,7 @@ mod jobs;
 mod kept;
 mod requests;
 mod shrink;
+mod slower;
 mod spans;
 mod supply;
 mod tree;
