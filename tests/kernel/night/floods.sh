@@ -6,6 +6,8 @@
 UNCHECKED=yes
 . /usr/kernel/lib.sh
 . /usr/kernel/floods.sh
+# In exact time one of two CPUs stands still while it is the turn of the other.
+[ "$(nproc)" = 1 ] || slack=5ms
 
 echo 60000 >/proc/sys/kernel/threads-max
 begin_floods 2000 4 4 3000 20 300
