@@ -80,8 +80,11 @@ pub(crate) fn provide(policy: &Policy, instance: &Instance) -> Provided {
     let labels: Vec<Label> = instance.held.iter().map(untold).collect();
     let held = (instance.held.iter().zip(&labels)).map(|(slot, label)| HeldVps { label, ..*slot }).collect();
     let mut provided = provide_by(policy, &Instance { held, ..instance.clone() });
-    for complaint in &mut provided.complaints {
-        complaint.found += ", by a policy that tells no deadlines";
+    for (slot, label) in instance.held.iter().zip(&labels) {
+        let (told, untold) =
+            (slot.label.absolute().rounded_for_people(), label.guarantee.rounded_for_people());
+        let explained = format!("{untold} (of {told}, since the policy tells no deadlines)");
+        provided.complaints.iter_mut().for_each(|it| it.found = it.found.replacen(&untold, &explained, 1));
     }
     provided
 }
