@@ -70,12 +70,13 @@ impl Label {
     /// What RESU is worth to a scheduler that tells no deadlines; another label stays. Amounts are in real time.
     ///
     /// The processor has done its part of the work by each deadline: a reservation of that part between the deadlines
-    /// that it is given, from its wake-up on. Without such deadlines RESU is worth its share in the long run.
-    pub fn untold(&self) -> Label {
+    /// that it is given, from its wake-up on. A join tells what its child tells, and nobody knows how far apart such
+    /// deadlines are: to a join RESU is worth its share in the long run.
+    pub fn untold(&self, to_a_join: bool) -> Label {
         let Guarantee::Resu { rate } = &self.guarantee else { return self.clone() };
         let speed = speed_floor(&self.scale, rate);
         let guarantee = match &self.deadlines_every {
-            Some(every) if (&speed * every).floor().is_positive() => {
+            Some(every) if !to_a_join && (&speed * every).floor().is_positive() => {
                 Guarantee::resbs((speed * every).floor(), every.clone())
             }
             _ => Guarantee::Ps { share: speed },

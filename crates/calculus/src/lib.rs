@@ -45,7 +45,7 @@ pub use local::{Place, Problem};
 pub use mend::{Extent, MOST_STEPS, Mend, Mends, Owner, Setting, mend};
 pub use parse::ParseError;
 pub use rational::{Rational, ceil_nanos, floor_nanos, share_floor, time_ceil, time_exact, time_floor};
-pub use rewrite::{Refusal, best_basic_amount, implies, notified, rewrite};
+pub use rewrite::{Refusal, best_basic_amount, implies, rewrite};
 pub use rules::{Mode, Rules};
 pub use supply::Periodic;
 pub use together::{Shortfall, Sum, Supply};

@@ -40,7 +40,6 @@ const GROUP: Rule = Rule { name: "the same on every VP", source: "MPR P,x,m is m
 const GROUP_LINE: Rule =
     Rule { name: "supply above every corner", source: "s >= x/(mP) and s*(2P - x/m) - delta >= x/m" };
 const ANY_REQUEST: Rule = Rule { name: "windows to requests", source: "a request begins a window" };
-const NOTIFIED: Rule = Rule { name: "RESU with bounded notification distance", source: "PSBE r, 2r(1-r)g" };
 
 /// Why a guarantee does not imply another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,16 +113,6 @@ fn reservation_rewrite(have: &Guarantee, continuity: Continuity, hard: bool) -> 
             Some((Guarantee::rescs(periodic.amount, period), to_reservation(have, continuity)))
         }
     }
-}
-
-/// RESU with notified instants (deadlines and releases alike) at most `gap` nanoseconds apart, as PSBE; exact when the
-/// rate is one. `None` where `have` is not RESU.
-pub fn notified(have: &Guarantee, gap: &Rational) -> Option<(Guarantee, Rule)> {
-    let Guarantee::Resu { rate } = have else {
-        return None;
-    };
-    let delta = whole(2) * rate * (Rational::one() - rate) * gap;
-    Some((Guarantee::Psbe { share: rate.clone(), delta }, NOTIFIED))
 }
 
 /// Whether the guarantee that is held implies the one that is needed, with the derivation or the reason why not.

@@ -1,6 +1,6 @@
 //! Supplies and rewrites with known numbers: the tables that the specification of the calculus lists.
 
-use hls_calculus::{Continuity, Guarantee, Kind, Rational, implies, notified, rewrite};
+use hls_calculus::{Continuity, Guarantee, Kind, Rational, implies, rewrite};
 use num_bigint::BigInt;
 
 fn int(n: u64) -> Rational {
@@ -44,9 +44,8 @@ fn rewrites_with_their_parameters() {
     assert_eq!(reached("PS 1/2", Kind::Psbe), None);
     assert_eq!(reached("RESU 1/2", Kind::Ps), Some(g("PS 1/2")));
     assert_eq!(reached("EDP 11ns 2ns 5ns", rescs), Some(g("RESCS 2ns 14ns")));
-    let (psbe, _) = notified(&g("RESU 1/4"), &int(8)).unwrap();
-    assert_eq!(psbe, g("PSBE 1/4 3ns"));
-    assert_eq!(notified(&g("ALL"), &int(8)), None);
+    // RESU 1/4 with deadlines that are 8 ns apart.
+    assert_eq!(reached("RESBS 2ns 8ns", Kind::Psbe), Some(g("PSBE 1/4 3ns")));
 }
 
 #[test]

@@ -111,10 +111,6 @@ fn provide(instance: &Instance) -> Provided {
     let psbe = rewrite(&held, Kind::Psbe);
     let all = All::new(instance, &held, &claims);
     let bound = |child| bounded(instance, psbe.as_ref(), &all, &allowance, child);
-    let share = |share: &Rational, weight: &Rational| {
-        let formula = format!("s * r = {share} * {weight}");
-        instance.label(Guarantee::Ps { share: share * weight }, SHARE, formula)
-    };
     let warpers = warpers(instance, &claims, &allowance);
     let asks = |edge: &&Edge| matches!(edge.requested, Some(Guarantee::Job { .. }));
     let conditions = instance.children.iter().any(asks).then(|| Conditions::new(&warpers));
@@ -126,7 +122,10 @@ fn provide(instance: &Instance) -> Provided {
                 .map(|(child, label)| asked(instance, &held, conditions.as_ref(), child, label))
                 .collect()
         }
-        (None, Guarantee::Ps { share: s }) => claims.iter().map(|claim| share(s, &claim.weight)).collect(),
+        (None, Guarantee::Ps { share }) => {
+            let weights = claims.iter().map(|claim| claim.weight.clone());
+            return instance.shares_in_the_long_run(share, weights, SHARE);
+        }
         _ => return instance.nothing(SHARE, "shares of nothing that is promised"),
     };
     Provided { labels, complaints: Vec::new() }

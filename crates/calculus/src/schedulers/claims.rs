@@ -76,6 +76,13 @@ pub(super) fn claims_on_supply<'a>(
     Ok((held, claims(instance, refused)?))
 }
 
+/// What a slot of this length holds of a supply, in whole nanoseconds, and how that comes about.
+pub(super) fn held_in_slot(supply: &Supply, length: &Rational) -> (Rational, String) {
+    let amount = supply.sbf(length).floor();
+    let formula = format!("sbf({}) = {} of {supply}", time_exact(length), time_exact(&amount));
+    (amount, formula)
+}
+
 /// The sum of all utilisations.
 pub(super) fn load(claims: &[Claim]) -> Total {
     claims.iter().map(|claim| claim.utilisation() * whole(u64::from(claim.vps))).collect()

@@ -83,9 +83,10 @@ fn provide(instance: &Instance) -> Provided {
         (Some((Guarantee::Psbe { share, delta }, rule)), held) => {
             let above = Guarantee::Psbe { share: share.clone(), delta: delta.clone() };
             let premise = as_psbe(instance, above, rule);
+            let rounding = rounding(instance, &held);
             let bound = |(child, weight): (usize, Rational)| {
                 let request = own(child).unwrap_or_else(|| quantum.clone());
-                let (lag, shown) = lag(&request, &quantum, &rounding(instance, &held));
+                let (lag, shown) = lag(&request, &quantum, &rounding);
                 let sum = &weight * &delta + lag;
                 let formula = format!(
                     "share {share}*{weight}; w*delta + r + max(r, q) = {weight}*{} + {shown} = {}",
@@ -97,12 +98,7 @@ fn provide(instance: &Instance) -> Provided {
             };
             weights.into_iter().enumerate().map(bound).collect()
         }
-        (_, Guarantee::Ps { share }) => (weights.into_iter())
-            .map(|weight| {
-                let formula = format!("s * w = {share} * {weight}");
-                instance.label(Guarantee::Ps { share: &share * &weight }, RULE, formula)
-            })
-            .collect(),
+        (_, Guarantee::Ps { share }) => return instance.shares_in_the_long_run(&share, weights, RULE),
         _ => return instance.nothing(RULE, "shares of nothing that is promised"),
     };
     Provided { labels, complaints: Vec::new() }

@@ -33,9 +33,5 @@ fn provide(instance: &Instance) -> Provided {
     let Some((Guarantee::Ps { share }, _)) = rewrite(&held, Kind::Ps) else {
         return instance.nothing(RULE, "shares of nothing that is promised");
     };
-    let labels = weights.into_iter().map(|weight| {
-        let formula = format!("s * r = {share} * {weight}");
-        instance.label(Guarantee::Ps { share: &share * weight }, RULE, formula)
-    });
-    Provided { labels: labels.collect(), complaints: Vec::new() }
+    instance.shares_in_the_long_run(&share, weights, RULE)
 }

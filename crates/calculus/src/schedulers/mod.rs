@@ -74,10 +74,7 @@ pub(crate) fn provide(policy: &Policy, instance: &Instance) -> Provided {
     if instance.tells_deadlines || !instance.held.iter().any(has_resu) {
         return provide_by(policy, instance);
     }
-    // A join tells what its child tells, and nobody knows how far apart such deadlines are.
-    let every = |label: &Label| label.deadlines_every.clone().filter(|_| !instance.joins);
-    let untold = |slot: &HeldVps| Label { deadlines_every: every(slot.label), ..slot.label.clone() }.untold();
-    let labels: Vec<Label> = instance.held.iter().map(untold).collect();
+    let labels: Vec<Label> = instance.held.iter().map(|slot| slot.label.untold(instance.joins)).collect();
     let held = (instance.held.iter().zip(&labels)).map(|(slot, label)| HeldVps { label, ..*slot }).collect();
     let mut provided = provide_by(policy, &Instance { held, ..instance.clone() });
     for (slot, label) in instance.held.iter().zip(&labels) {
@@ -278,6 +275,20 @@ impl<'a> Instance<'a> {
         }
         let formula = format!("{}, in the time of a processor of speed {scale}", formula.into());
         Label { scale, ..self.label(guarantee, rule, formula) }
+    }
+
+    /// PS for every child: of the share that is held, in proportion to the weights.
+    pub(crate) fn shares_in_the_long_run(
+        &self,
+        share: &Rational,
+        weights: impl IntoIterator<Item = Rational>,
+        rule: Rule,
+    ) -> Provided {
+        let labels = weights.into_iter().map(|weight| {
+            let formula = format!("s * r = {share} * {weight}");
+            self.label(Guarantee::Ps { share: share * weight }, rule, formula)
+        });
+        Provided { labels: labels.collect(), complaints: Vec::new() }
     }
 
     /// Each child's share as a fraction of the sum over all children, whether they want the CPU or not; `None` where a

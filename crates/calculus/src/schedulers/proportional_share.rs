@@ -100,12 +100,10 @@ pub(super) fn provide(instance: &Instance) -> Provided {
             let queue = Queue::new(&claims, quantum, (share, delta), premise);
             claims.iter().map(|claim| bounded(instance.mode, &queue, claim)).collect()
         }
-        (_, Guarantee::Ps { share }) => (claims.iter())
-            .map(|claim| {
-                let formula = format!("s * r = {share} * {}", claim.weight);
-                instance.label(Guarantee::Ps { share: &share * &claim.weight }, SHARE, formula)
-            })
-            .collect(),
+        (_, Guarantee::Ps { share }) => {
+            let weights = claims.into_iter().map(|claim| claim.weight);
+            return instance.shares_in_the_long_run(&share, weights, SHARE);
+        }
         _ => return instance.nothing(SHARE, "shares of nothing that is promised"),
     };
     Provided { labels, complaints: Vec::new() }

@@ -31,8 +31,8 @@ use super::claims::{Claim, carried, claims, load, spelled_out};
 use super::{Entry, Instance, Limits, Provided, Refused};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
-use crate::label::{Label, speed_floor};
-use crate::rational::{Rational, percent_ceil, time_ceil, time_exact, time_floor, whole};
+use crate::label::Label;
+use crate::rational::{Rational, percent_ceil, time_ceil, time_floor, whole};
 use crate::together::Supply;
 use crate::work::Work;
 use num_traits::{One, Zero};
@@ -106,17 +106,7 @@ fn admitted(instance: &Instance, held: &Label, claim: Claim, rule: Rule, formula
 fn on_one(held: &Label, claims: &[Claim], work: &Work) -> Verdict {
     let guarantee = held.absolute();
     match &held.guarantee {
-        Guarantee::All => utilisation_test(claims),
-        Guarantee::Resu { rate } => {
-            let speed = speed_floor(&held.scale, rate);
-            match claims.iter().find(|claim| &claim.budget * &speed < Rational::one()) {
-                None => utilisation_test(claims),
-                Some(Claim { budget, .. }) => Err((
-                    "budgets of a nanosecond at least in real time".into(),
-                    format!("{} at a speed of {speed}", time_exact(budget)),
-                )),
-            }
-        }
+        Guarantee::All | Guarantee::Resu { .. } => utilisation_test(claims),
         Guarantee::Null | Guarantee::Ps { .. } => {
             Err(("ALL, RESU or another supply".into(), guarantee.rounded_for_people()))
         }

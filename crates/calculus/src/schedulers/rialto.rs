@@ -21,7 +21,7 @@
 //! as early as they can, and slots that nobody wants go to turns: a child that wakes up in its slot then finds nothing
 //! left of it.
 
-use super::claims::{Claim, claims_on_supply};
+use super::claims::{Claim, claims_on_supply, held_in_slot};
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
@@ -82,14 +82,12 @@ fn provide(instance: &Instance) -> Provided {
         if held.guarantee == Guarantee::All {
             return instance.label(Guarantee::rescs(budget, period), RULE, formula);
         }
-        let amount = supply.sbf(&budget).floor();
-        let formula =
-            format!("{formula}; sbf({}) = {} of {supply}", time_exact(&budget), time_exact(&amount));
+        let (amount, found) = held_in_slot(&supply, &budget);
         let guarantee = match amount.is_positive() {
             true => Guarantee::Edp { period, deadline: budget, amount },
             false => Guarantee::Null,
         };
-        instance.label(guarantee, RULE, formula)
+        instance.label(guarantee, RULE, format!("{formula}; {found}"))
     });
     Provided { labels: labels.collect(), complaints: Vec::new() }
 }

@@ -14,12 +14,11 @@
 //! window of length x, in which sbf(x) is received: RESBS sbf(x),y. A window that begins `a` after the beginning of a
 //! slot sees sbf(x-a) of it, no less than sbf(x) less `a`.
 
-use super::claims::{Claim, claims_on_supply};
+use super::claims::{Claim, claims_on_supply, held_in_slot};
 use super::{Entry, Instance, Limits, Provided};
 use crate::derivation::Rule;
 use crate::guarantee::Guarantee;
 use crate::label::Label;
-use crate::rational::time_exact;
 use crate::work::INTEGERS_A_STEP;
 use num_integer::Integer;
 use num_traits::Signed;
@@ -67,13 +66,10 @@ fn planned(instance: &Instance, held: &Label, claim: Claim, formula: &str) -> La
     if held.guarantee == Guarantee::All {
         return instance.label(claim.guarantee(), RULE, formula);
     }
-    let supply = held.supply();
-    let amount = supply.sbf(&claim.budget).floor();
-    let formula =
-        format!("{formula}; sbf({}) = {} of {supply}", time_exact(&claim.budget), time_exact(&amount));
+    let (amount, found) = held_in_slot(&held.supply(), &claim.budget);
     let guarantee =
         if amount.is_positive() { Guarantee::resbs(amount, claim.period) } else { Guarantee::Null };
-    instance.label(guarantee, RULE, formula)
+    instance.label(guarantee, RULE, format!("{formula}; {found}"))
 }
 
 /// A plan that was found: how many jobs it has, and how many choices were taken back.

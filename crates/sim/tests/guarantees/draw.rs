@@ -248,8 +248,8 @@ impl Draw {
     pub fn put(&mut self, at: usize, policy: &'static PolicyInfo, held: &Guarantee, is_roomy: bool) {
         // Budgets on a slower processor are in its time, where the policy tells it of deadlines.
         let is_slower = matches!(held, Guarantee::Resu { .. });
-        let untold =
-            if is_slower { self.promised(|label| label.untold()).swap_remove(at) } else { held.clone() };
+        let untold = |label: &Label| label.untold(policy.properties.joins);
+        let untold = if is_slower { self.promised(untold).swap_remove(at) } else { held.clone() };
         let held = if is_slower && policy.properties.tells_deadlines { &Guarantee::All } else { &untold };
         let place = Place { held: &Held(held), cpus: self.case.cpus, is_roomy };
         self.case.tree.grow(&mut self.random, at, policy, &place, &HOG);
